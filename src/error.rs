@@ -1,0 +1,80 @@
+//! What can go wrong, sorted by what the caller does next.
+//!
+//! Absence is never an error (it is `Option`); an error always names the thing and the remedy.
+
+use std::fmt;
+use std::path::PathBuf;
+
+/// Everything a call of this crate can fail with.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// An option or argument lies outside its range: fix the call.
+    #[error("{what}: {remedy}")]
+    Invalid {
+        /// The option and the value it was given.
+        what: String,
+        /// What would be accepted.
+        remedy: String,
+    },
+    /// No database is at this path.
+    #[error("no database at {}: `sketchdb add` or `sketchdb create` makes one", .0.display())]
+    Missing(PathBuf),
+    /// A database would be written over.
+    #[error("{} exists already: choose another path or remove it", .0.display())]
+    Exists(PathBuf),
+    /// The file was made by another format version, with other parameters, or by a build whose hashes differ.
+    #[error("incompatible {name}: the file has {found}, asked for was {expected}")]
+    Incompatible {
+        /// The parameter that differs.
+        name: String,
+        /// The value of this build or call.
+        expected: String,
+        /// The value in the file.
+        found: String,
+    },
+    /// Another process holds the file.
+    #[error("{} is in use by another process: wait for it to end (one writer, or any number of readers)", .0.display())]
+    Locked(PathBuf),
+    /// The last writer did not close the file and a reader may not repair it.
+    #[error(
+        "{} was not closed cleanly: open it once for writing (any `sketchdb add` or `sketchdb compact`) to recover it", .0.display()
+    )]
+    NeedsRecovery(PathBuf),
+    /// Stored bytes are not what was written.
+    #[error("corrupt {at}: {what}; run `sketchdb verify`, restore a copy, or build the file anew")]
+    Corrupt {
+        /// The place: a page, a table row, a frame.
+        at: String,
+        /// What was wrong there.
+        what: String,
+    },
+    /// The system failed: disk full, permission, I/O error.
+    #[error("{doing}: {source}")]
+    Io {
+        /// What was being done, to what.
+        doing: String,
+        /// The system's own word.
+        source: std::io::Error,
+    },
+    /// An earlier failure left this handle unusable; the file is safe.
+    #[error("the database handle failed earlier ({0}): close it and open the database again")]
+    Failed(String),
+}
+
+/// A result of this crate.
+pub type Result<T> = std::result::Result<T, Error>;
+
+impl Error {
+    pub(crate) fn invalid(what: impl fmt::Display, remedy: impl fmt::Display) -> Self {
+        Error::Invalid { what: what.to_string(), remedy: remedy.to_string() }
+    }
+
+    pub(crate) fn corrupt(at: impl fmt::Display, what: impl fmt::Display) -> Self {
+        Error::Corrupt { at: at.to_string(), what: what.to_string() }
+    }
+
+    pub(crate) fn io(doing: impl fmt::Display, source: std::io::Error) -> Self {
+        Error::Io { doing: doing.to_string(), source }
+    }
+}

@@ -1,0 +1,64 @@
+//! Blocked Bloom filters (Putze, Sanders, Singler 2007): every key sets its bits within one 64-byte block, so that a
+//! look-up touches one cache line. 10 bits a key, six probes: about 1.2 % of absent keys pass.
+
+use crate::text::rabin::mix;
+
+const BLOCK: usize = 64;
+const BITS_PER_KEY: usize = 10;
+const PROBES: u32 = 6;
+
+/// The bytes of a filter over these keys: a whole number of blocks.
+pub(crate) fn build(keys: &[u64]) -> Vec<u8> {
+    let mut bytes = vec![0; (keys.len() * BITS_PER_KEY).div_ceil(8 * BLOCK).max(1) * BLOCK];
+    for &key in keys {
+        let (block, mut probes) = place(&bytes, key);
+        for _ in 0..PROBES {
+            let bit = (probes & 511) as usize;
+            bytes[block + bit / 8] |= 1 << (bit % 8);
+            probes >>= 9;
+        }
+    }
+    bytes
+}
+
+/// False when the key is certainly not among those of the filter.
+pub(crate) fn may_hold(bytes: &[u8], key: u64) -> bool {
+    if bytes.len() < BLOCK {
+        return true;
+    }
+    let (block, mut probes) = place(bytes, key);
+    (0..PROBES).all(|_| {
+        let bit = (probes & 511) as usize;
+        probes >>= 9;
+        bytes.get(block + bit / 8).is_none_or(|byte| byte >> (bit % 8) & 1 == 1)
+    })
+}
+
+fn place(bytes: &[u8], key: u64) -> (usize, u64) {
+    let hash = mix(key ^ 0x5851_F42D_4C95_7F2D);
+    let blocks = (bytes.len() / BLOCK) as u128;
+    ((u128::from(hash) * blocks >> 64) as usize * BLOCK, mix(hash))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_key_is_missed_and_few_others_pass() {
+        for count in [0u64, 1, 10, 1000, 30_000] {
+            let keys: Vec<u64> = (0..count).collect();
+            let filter = build(&keys);
+            assert!(keys.iter().all(|&key| may_hold(&filter, key)));
+            let passed = (count..count + 20_000).filter(|&key| may_hold(&filter, key)).count();
+            assert!(passed < 500, "{count} keys: {passed} of 20,000 absent keys passed");
+        }
+    }
+
+    #[test]
+    fn damaged_filters_of_any_length_are_harmless() {
+        for length in [0, 1, 63, 65, 100] {
+            may_hold(&vec![0; length], 5);
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! Permuted simhash tables (Manku, Jain, Das Sarma 2007, section 3).
+//!
+//! The 64 bits are cut into m blocks. Two simhashes at distance ≤ k differ in at most k blocks, so they agree in some
+//! choice of m - k blocks: one table for each of the C(m, k) choices holds all simhashes with the chosen blocks moved to the
+//! front. A look-up compares that prefix exactly and the rest by Hamming distance: first on the 40 bits that a term holds,
+//! then on the simhash itself. For k = 3: 4 tables of 16-bit prefixes, 10 of 25 or 26, 20 of 31 to 33.
+
+use super::term::{Address, Space, TERM_BITS, Term};
+use crate::error::{Error, Result};
+use crate::sketch::Simhash;
+
+/// The tables that find every simhash within a distance.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TableDesign {
+    max_distance: u32,
+    prefix_bits: u32,
+    /// For each table, its blocks as (lowest bit, width), in the order in which they are put together from the top.
+    tables: Vec<Vec<(u32, u32)>>,
+}
+
+impl TableDesign {
+    /// The design with `tables` tables for `max_distance`, or with the fewest when `tables` is `None`.
+    pub fn new(max_distance: u32, tables: Option<usize>) -> Result<Self> {
+        if !(1..=7).contains(&max_distance) {
+            return Err(Error::invalid(format!("hamming {max_distance}"), "must lie in 1..=7"));
+        }
+        let designs: Vec<(usize, usize)> =
+            (max_distance as usize + 1..=16).map(|m| (m, choose(m, max_distance as usize))).collect();
+        let wanted = tables.unwrap_or(designs[0].1);
+        match designs.iter().find(|design| design.1 == wanted && wanted <= 84) {
+            Some(&(blocks, _)) => Ok(Self::with_blocks(max_distance, blocks)),
+            None => {
+                let possible: Vec<String> =
+                    designs.iter().filter(|d| d.1 <= 84).map(|d| d.1.to_string()).collect();
+                Err(Error::invalid(
+                    format!("hamming-tables {wanted} for distance {max_distance}"),
+                    format!("use one of {}", possible.join(", ")),
+                ))
+            }
+        }
+    }
+
+    fn with_blocks(max_distance: u32, blocks: usize) -> Self {
+        let all: Vec<(u32, u32)> = (0..blocks as u32)
+            .map(|block| {
+                let edge = |i: u32| 64 * i / blocks as u32;
+                (edge(block), edge(block + 1) - edge(block))
+            })
+            .collect();
+        let exact = blocks - max_distance as usize;
+        let tables: Vec<Vec<(u32, u32)>> = (0u32..1 << blocks)
+            .filter(|chosen| chosen.count_ones() as usize == exact)
+            .map(|chosen| {
+                let (front, back): (Vec<usize>, Vec<usize>) =
+                    (0..blocks).partition(|block| chosen >> block & 1 == 1);
+                front.into_iter().chain(back).map(|block| all[block]).collect()
+            })
+            .collect();
+        let prefix = |table: &Vec<(u32, u32)>| table[..exact].iter().map(|block| block.1).sum();
+        let prefix_bits = tables.iter().map(prefix).min().unwrap_or(0).min(TERM_BITS);
+        TableDesign { max_distance, prefix_bits, tables }
+    }
+
+    /// The greatest distance that every pair within it is found at.
+    pub fn max_distance(&self) -> u32 {
+        self.max_distance
+    }
+
+    /// Leading bits that are compared exactly.
+    pub fn prefix_bits(&self) -> u32 {
+        self.prefix_bits
+    }
+
+    /// How many tables there are.
+    pub fn tables(&self) -> usize {
+        self.tables.len()
+    }
+
+    /// The simhash with the blocks of a table in the table's order.
+    fn permute(&self, table: usize, simhash: Simhash) -> u64 {
+        self.tables[table].iter().fold(0, |out, &(lowest, width)| {
+            let block = simhash.0 >> lowest & (u64::MAX >> (64 - width));
+            if width == 64 { block } else { out << width | block }
+        })
+    }
+
+    /// The addresses of a simhash, one in each table.
+    pub(crate) fn addresses(&self, simhash: Simhash) -> impl Iterator<Item = Address> {
+        (0..self.tables.len())
+            .map(move |table| Address::new(Space::simhash(table), self.term(table, simhash)))
+    }
+
+    fn term(&self, table: usize, simhash: Simhash) -> Term {
+        Term::of_hash(self.permute(table, simhash))
+    }
+
+    /// The addresses in each table that share the prefix of `simhash`.
+    pub(crate) fn ranges(&self, simhash: Simhash) -> impl Iterator<Item = std::ops::RangeInclusive<Address>> {
+        (0..self.tables.len()).map(move |table| {
+            Address::sharing(Space::simhash(table), self.term(table, simhash), self.prefix_bits)
+        })
+    }
+
+    /// Whether the 40 stored bits already tell that two simhashes are farther apart than `max_distance`.
+    pub(crate) fn is_apart(query: Address, stored: Address, max_distance: u32) -> bool {
+        (query.term_bits() ^ stored.term_bits()).count_ones() > max_distance
+    }
+}
+
+fn choose(n: usize, k: usize) -> usize {
+    (0..k).fold(1, |product, i| product * (n - i) / (i + 1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text::rabin::mix;
+
+    #[test]
+    fn the_designs_of_the_paper_are_there() {
+        for (tables, prefix) in [(4, 16), (10, 25), (20, 31)] {
+            let design = TableDesign::new(3, Some(tables)).unwrap();
+            assert_eq!((design.tables(), design.prefix_bits()), (tables, prefix));
+        }
+        assert!(TableDesign::new(3, Some(5)).is_err());
+        assert!(TableDesign::new(0, None).is_err() && TableDesign::new(8, None).is_err());
+    }
+
+    #[test]
+    fn tables_permute_and_nothing_else() {
+        let design = TableDesign::new(3, Some(20)).unwrap();
+        for table in 0..design.tables() {
+            let bits: u64 = (0..64).map(|bit| design.permute(table, Simhash(1 << bit))).fold(0, |a, b| a ^ b);
+            assert_eq!(bits, u64::MAX, "table {table}");
+        }
+    }
+
+    #[test]
+    fn everything_within_the_distance_shares_a_prefix() {
+        for (distance, tables) in [(1, 2), (2, 3), (3, 4), (3, 10), (3, 20), (5, 6), (7, 8)] {
+            let design = TableDesign::new(distance, Some(tables)).unwrap();
+            for trial in 0..3000u64 {
+                let simhash = Simhash(mix(trial));
+                let flips = (0..distance).fold(0, |f, i| f | 1 << (mix(trial << 8 | u64::from(i)) % 64));
+                let near = Simhash(simhash.0 ^ flips);
+                let found = design
+                    .ranges(simhash)
+                    .zip(design.addresses(near).zip(design.addresses(simhash)))
+                    .any(|(range, (near, own))| {
+                        range.contains(&near) && !TableDesign::is_apart(own, near, distance)
+                    });
+                assert!(found, "distance {distance}, {tables} tables, trial {trial}");
+            }
+        }
+    }
+}

@@ -1,0 +1,15 @@
+//! Fingerprints → sketches, and sketches → estimates.
+//!
+//! A [`Sketch`] is all that is kept of a text. Its parts are pure values, the same on every machine.
+
+pub(crate) mod sample;
+pub(crate) mod signature;
+pub(crate) mod simhash;
+pub(crate) mod sketch;
+pub(crate) mod estimate;
+
+pub use estimate::{Interval, Overlap};
+pub use sample::Sample;
+pub use signature::Signature;
+pub use simhash::Simhash;
+pub use sketch::{Sketch, SketchParams, Sketcher};

@@ -1,0 +1,149 @@
+//! Charikar's simhash (2002) as Manku, Jain and Das Sarma use it (2007): 64 bits, bit j the sign of Σ ±weight over the
+//! features, plus where bit j of the feature's hash is 1.
+//!
+//! P(two texts differ in a bit) = θ/π, θ the angle between their weighted feature vectors. The sums are kept as vertical
+//! counters: plane p holds bit p of all 64 counts of ones, so that a feature costs a few word operations instead of 64
+//! additions. A bit is 1 when more than half the weight votes for it.
+
+/// 64 bits whose Hamming distance tells how much two texts differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Simhash(pub u64);
+
+impl Simhash {
+    /// In how many of the 64 bits two texts differ.
+    pub fn distance(self, other: Simhash) -> u32 {
+        (self.0 ^ other.0).count_ones()
+    }
+}
+
+/// The counts of ones of 64 bit positions, as bit planes.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Votes {
+    /// Planes 0 to 3, filled by groups of sixteen.
+    low: [u64; 4],
+    /// Planes 4 and up.
+    high: Vec<u64>,
+    group: Vec<u64>,
+    features: u64,
+}
+
+/// Adds three bits in each position: sum and carry.
+#[inline]
+fn add(a: u64, b: u64, c: u64) -> (u64, u64) {
+    let half = a ^ b;
+    (half ^ c, a & b | half & c)
+}
+
+impl Votes {
+    /// One feature of weight 1.
+    #[inline]
+    pub fn push(&mut self, hash: u64) {
+        self.group.push(hash);
+        if self.group.len() == 16 {
+            self.add_group();
+        }
+    }
+
+    fn add_group(&mut self) {
+        self.features += self.group.len() as u64;
+        self.group.resize(16, 0);
+        let mut sixteens = 0;
+        let mut eight = [0; 2];
+        for (half, eights) in self.group.chunks_exact(8).zip(&mut eight) {
+            let mut four = [0; 2];
+            for (quarter, fours) in half.chunks_exact(4).zip(&mut four) {
+                let (one, two_a) = add(self.low[0], quarter[0], quarter[1]);
+                let (one, two_b) = add(one, quarter[2], quarter[3]);
+                self.low[0] = one;
+                (self.low[1], *fours) = add(self.low[1], two_a, two_b);
+            }
+            (self.low[2], *eights) = add(self.low[2], four[0], four[1]);
+        }
+        (self.low[3], sixteens) = add(self.low[3], eight[0], eight[1] | sixteens);
+        self.carry(sixteens);
+        self.group.clear();
+    }
+
+    fn carry(&mut self, mut carry: u64) {
+        for plane in &mut self.high {
+            let overflow = *plane & carry;
+            *plane ^= carry;
+            carry = overflow;
+            if carry == 0 {
+                return;
+            }
+        }
+        if carry != 0 {
+            self.high.push(carry);
+        }
+    }
+
+    /// The simhash, `None` of no features; then ready for the next text.
+    pub fn finish(&mut self) -> Option<Simhash> {
+        if !self.group.is_empty() {
+            self.add_group();
+        }
+        let half = self.features / 2;
+        let planes = self.low.iter().chain(&self.high).copied().enumerate();
+        let count = |bit: u32| planes.clone().map(|(p, plane)| (plane >> bit & 1) << p).sum::<u64>();
+        let simhash =
+            (0..64).filter(|&bit| count(bit) > half).fold(0, |simhash, bit| simhash | 1 << bit);
+        let any = self.features > 0;
+        self.low = [0; 4];
+        self.high.clear();
+        self.features = 0;
+        any.then_some(Simhash(simhash))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text::rabin::mix;
+
+    /// The definition: 64 signed sums.
+    fn definition(features: &[u64]) -> Option<Simhash> {
+        let mut sums = [0i64; 64];
+        for feature in features {
+            for (bit, sum) in sums.iter_mut().enumerate() {
+                *sum += if feature >> bit & 1 == 1 { 1 } else { -1 };
+            }
+        }
+        let bits = (0..64).filter(|&bit| sums[bit] > 0).fold(0, |bits, bit| bits | 1 << bit);
+        (!features.is_empty()).then_some(Simhash(bits))
+    }
+
+    #[test]
+    fn vertical_counters_equal_the_definition_at_every_length() {
+        let mut votes = Votes::default();
+        for n in (0..200).chain([1000, 4096, 70_000]) {
+            let features: Vec<u64> = (0..n).map(|i| mix(i ^ n << 32)).collect();
+            features.iter().for_each(|&feature| votes.push(feature));
+            assert_eq!(votes.finish(), definition(&features), "{n} features");
+        }
+    }
+
+    #[test]
+    fn the_distance_follows_the_angle() {
+        // Two sets of unit features sharing a part c of each: cos θ = c, E[distance] = 64·acos(c)/π.
+        for (features, shared) in [(500, 450), (500, 250), (1000, 900), (2000, 1900)] {
+            let trials = 400;
+            let mut total = 0u32;
+            for trial in 0..trials {
+                let element = |i: u64| mix(mix(trial).wrapping_add(i));
+                let simhash = |range: std::ops::Range<u64>| {
+                    let mut votes = Votes::default();
+                    range.for_each(|i| votes.push(element(i)));
+                    votes.finish().unwrap()
+                };
+                total += simhash(0..features)
+                    .distance(simhash(features - shared..2 * features - shared));
+            }
+            let expected = 64.0 * (shared as f64 / features as f64).acos() / std::f64::consts::PI;
+            let mean = f64::from(total) / trials as f64;
+            // Bits are nearly independent: variance of the mean at most 16/trials.
+            let allowed = 0.05 * expected + 4.0 * (16.0 / trials as f64).sqrt();
+            assert!((mean - expected).abs() < allowed, "{shared}/{features}: {mean:.2}, expected {expected:.2}");
+        }
+    }
+}

@@ -1,0 +1,13 @@
+//! Bytes → shingle fingerprints, in one pass and in chunks of any size.
+//!
+//! bytes → [`decode`] → text → [`canonical`] → canonical text → [`token`] → 64-bit units → [`shingle`] → fingerprints
+//! ([`rabin`]). Nothing here knows of sketches; nothing depends on how the input was cut into chunks.
+
+pub(crate) mod decode;
+pub(crate) mod canonical;
+pub(crate) mod rabin;
+pub(crate) mod token;
+pub(crate) mod shingle;
+
+pub use shingle::{Fingerprint, Shingling};
+pub use token::Unit;
