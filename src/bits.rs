@@ -66,10 +66,10 @@ pub(crate) struct EliasFano {
 
 impl EliasFano {
     pub fn new(count: usize, greatest: u64) -> Self {
-        let low_width = match count {
-            0 => 0,
-            n => width_of(greatest / n as u64).saturating_sub(1).min(56),
-        };
+        if count == 0 {
+            return EliasFano { count, low_width: 0, upper_bits: 0 };
+        }
+        let low_width = width_of(greatest / count as u64).saturating_sub(1).min(56);
         EliasFano { count, low_width, upper_bits: count + (greatest >> low_width) as usize + 1 }
     }
 

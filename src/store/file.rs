@@ -1,0 +1,139 @@
+//! One database file: made beside its place and renamed into it, opened for writing or for reading only.
+
+use super::disk::{Disk, FileDisk};
+use super::overlay::Overlay;
+use super::pages::SealedFile;
+use super::record::Counters;
+use super::tables::{self, Doing};
+use crate::error::{Error, Result};
+use crate::id::DatabaseId;
+use redb::{Database, ReadTransaction, ReadableDatabase, WriteTransaction};
+use std::path::{Path, PathBuf};
+
+/// The parts of a file that are written once, when it is created.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Birth<'a> {
+    pub id: DatabaseId,
+    /// The parameters, in whatever form the layer above reads.
+    pub params: &'a [u8],
+    /// What this build's sketches of a known text are.
+    pub known_answer: &'a [u8],
+}
+
+pub(crate) const PARAMS: &str = "params";
+pub(crate) const KNOWN_ANSWER: &str = "known_answer";
+pub(crate) const COUNTERS: &str = "counters";
+
+/// An open database file.
+pub(crate) struct StoreFile {
+    redb: Database,
+    id: DatabaseId,
+}
+
+impl StoreFile {
+    /// Makes a new database on an empty disk.
+    pub fn create_on(disk: Box<dyn Disk>, birth: Birth, cache: usize) -> Result<Self> {
+        let sealed = SealedFile::create(disk, birth.id)?;
+        let redb = open_redb(sealed, cache, false, Path::new("the new file"))?;
+        let file = StoreFile { redb, id: birth.id };
+        let transaction = file.begin()?;
+        {
+            let doing = "create the tables";
+            let mut meta = transaction.open_table(tables::META).doing(doing)?;
+            meta.insert(PARAMS, birth.params).doing(doing)?;
+            meta.insert(KNOWN_ANSWER, birth.known_answer).doing(doing)?;
+            meta.insert(COUNTERS, &Counters::default().encode()[..]).doing(doing)?;
+            transaction.open_table(tables::CONTENTS).doing(doing)?;
+            transaction.open_table(tables::DOCUMENTS).doing(doing)?;
+            transaction.open_table(tables::AMENDMENTS).doing(doing)?;
+            transaction.open_table(tables::HOLDERS).doing(doing)?;
+            transaction.open_table(tables::DEAD).doing(doing)?;
+            transaction.open_table(tables::RUNS).doing(doing)?;
+        }
+        transaction.commit().doing("create the tables")?;
+        Ok(file)
+    }
+
+    /// Makes a new database file. It appears under its name only when it is complete: a crash leaves no half file there.
+    pub fn create_at(path: &Path, birth: Birth) -> Result<()> {
+        let folder = match path.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => parent,
+            _ => Path::new("."),
+        };
+        if path.exists() {
+            return Err(Error::Exists(path.to_owned()));
+        }
+        let creating = |error| Error::io(format!("create {}", path.display()), error);
+        let temporary = tempfile::Builder::new()
+            .prefix(".sketchdb-")
+            .permissions(permissions())
+            .tempfile_in(folder)
+            .map_err(creating)?;
+        let disk = FileDisk::new(temporary.reopen().map_err(creating)?);
+        drop(Self::create_on(Box::new(disk), birth, 1 << 20)?);
+        temporary.persist_noclobber(path).map_err(|error| match error.error.kind() {
+            std::io::ErrorKind::AlreadyExists => Error::Exists(path.to_owned()),
+            _ => creating(error.error),
+        })?;
+        std::fs::File::open(folder).and_then(|folder| folder.sync_all()).map_err(creating)
+    }
+
+    /// Opens a database for writing, recovering it when its last writer did not close it.
+    pub fn open_writable(disk: Box<dyn Disk>, cache: usize) -> Result<Self> {
+        let (sealed, superblock) = SealedFile::open(disk)?;
+        let redb = open_redb(sealed, cache, false, Path::new("the database"))?;
+        Ok(StoreFile { redb, id: superblock.id })
+    }
+
+    /// Opens a database without ever writing to its disk.
+    pub fn open_read_only(disk: Box<dyn Disk>, cache: usize, path: &Path) -> Result<Self> {
+        let overlay = Overlay::over(disk).map_err(|error| Error::io("read the database file", error))?;
+        let (sealed, superblock) = SealedFile::open(Box::new(overlay))?;
+        let redb = open_redb(sealed, cache, true, path)?;
+        Ok(StoreFile { redb, id: superblock.id })
+    }
+
+    pub fn id(&self) -> DatabaseId {
+        self.id
+    }
+
+    /// A durable transaction: in two phases, so that a torn commit is never taken for a whole one.
+    pub fn begin(&self) -> Result<WriteTransaction> {
+        let mut transaction = self.redb.begin_write().doing("begin a commit")?;
+        transaction.set_two_phase_commit(true);
+        Ok(transaction)
+    }
+
+    /// A snapshot.
+    pub fn snapshot(&self) -> Result<ReadTransaction> {
+        self.redb.begin_read().doing("begin to read")
+    }
+
+    /// A row of the meta table.
+    pub fn meta(&self, name: &str) -> Result<Vec<u8>> {
+        let meta = self.snapshot()?.open_table(tables::META).doing("read the parameters")?;
+        let row = redb::ReadableTable::get(&meta, name).doing("read the parameters")?;
+        row.map(|row| row.value().to_vec())
+            .ok_or_else(|| Error::corrupt(format!("meta row {name}"), "it is missing"))
+    }
+}
+
+fn open_redb(sealed: SealedFile, cache: usize, read_only: bool, path: &Path) -> Result<Database> {
+    let mut builder = Database::builder();
+    builder.set_cache_size(cache);
+    if read_only {
+        builder.set_repair_callback(|repair| repair.abort());
+    }
+    builder.create_with_backend(sealed).map_err(redb::Error::from).map_err(|error| match error {
+        redb::Error::RepairAborted => Error::NeedsRecovery(PathBuf::from(path)),
+        other => match Err::<(), _>(other).doing("open the database") {
+            Err(error) => error,
+            Ok(()) => Error::Failed("to open".into()),
+        },
+    })
+}
+
+#[cfg(unix)]
+fn permissions() -> std::fs::Permissions {
+    std::os::unix::fs::PermissionsExt::from_mode(0o666)
+}

@@ -1,0 +1,194 @@
+//! Frames: several records in one value of at most 16,300 bytes, so that it fills a 16-KiB page of redb.
+//!
+//! A record that is larger has a frame of its own. A frame says of itself what it is (magic, kind, database, first id,
+//! length, crc32), so that a scan finds it in a file whose tables are lost. Bytes: `schema/format.md`, "Frame".
+
+use crate::error::{Error, Result};
+use crate::id::DatabaseId;
+
+/// The most bytes of a frame with more than one record.
+const FRAME_BYTES: usize = 16_300;
+const HEADER: usize = 32;
+const MAGIC: &[u8; 4] = b"skFr";
+const VERSION: u8 = 0;
+/// Directory bytes a record: u16 id relative to the first, u16 length.
+const SLOT: usize = 4;
+
+/// What the records of a frame are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Contents = 1,
+    Documents = 2,
+}
+
+/// Puts records with ascending ids into frames: each with the first id of it.
+pub(crate) fn frames<'a>(
+    kind: Kind,
+    database: DatabaseId,
+    records: impl Iterator<Item = (u64, &'a [u8])>,
+) -> Vec<(u64, Vec<u8>)> {
+    let mut frames = Vec::new();
+    let mut open: Vec<(u64, &[u8])> = Vec::new();
+    let mut size = HEADER;
+    for (id, record) in records {
+        let first = open.first().map_or(id, |record| record.0);
+        let fits = size + SLOT + record.len() <= FRAME_BYTES && id - first <= u64::from(u16::MAX);
+        if !fits && !open.is_empty() {
+            frames.push(encode(kind, database, &open));
+            open.clear();
+            size = HEADER;
+        }
+        size += SLOT + record.len();
+        open.push((id, record));
+    }
+    if !open.is_empty() {
+        frames.push(encode(kind, database, &open));
+    }
+    frames
+}
+
+fn encode(kind: Kind, database: DatabaseId, records: &[(u64, &[u8])]) -> (u64, Vec<u8>) {
+    let first = records[0].0;
+    let body: usize = records.iter().map(|record| SLOT + record.1.len()).sum();
+    let mut bytes = Vec::with_capacity(HEADER + body);
+    bytes.extend(MAGIC);
+    bytes.extend([VERSION, kind as u8]);
+    bytes.extend((records.len() as u16).to_le_bytes());
+    bytes.extend(database.0.to_le_bytes());
+    bytes.extend(first.to_le_bytes());
+    bytes.extend((body as u32).to_le_bytes());
+    bytes.extend([0; 4]);
+    for (id, record) in records {
+        bytes.extend(((id - first) as u16).to_le_bytes());
+        // The length of a lone record, which may be large, is that of the rest.
+        bytes.extend((if records.len() == 1 { 0 } else { record.len() as u16 }).to_le_bytes());
+    }
+    records.iter().for_each(|record| bytes.extend(record.1));
+    let seal = crc(&bytes);
+    bytes[HEADER - 4..HEADER].copy_from_slice(&seal.to_le_bytes());
+    (first, bytes)
+}
+
+fn crc(frame: &[u8]) -> u32 {
+    let mut hasher = crc32fast::Hasher::new();
+    hasher.update(&frame[..HEADER - 4]);
+    hasher.update(&frame[HEADER..]);
+    hasher.finalize()
+}
+
+/// A frame's bytes, taken apart.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Frame<'a> {
+    first: u64,
+    slots: &'a [u8],
+    records: &'a [u8],
+    bytes: &'a [u8],
+}
+
+impl<'a> Frame<'a> {
+    /// Reads the header and checks it against what is asked for and against the length.
+    pub fn parse(kind: Kind, database: DatabaseId, bytes: &'a [u8]) -> Result<Self> {
+        let wrong = |what: &str| Error::corrupt("frame", what);
+        let (head, body) = bytes.split_at_checked(HEADER).ok_or_else(|| wrong("shorter than its header"))?;
+        let number = |at: usize| u64::from_le_bytes(head[at..at + 8].try_into().expect("eight bytes"));
+        if &head[..4] != MAGIC || head[4] != VERSION || head[5] != kind as u8 || number(8) != database.0 {
+            return Err(wrong("its header is not that of such a frame of this database"));
+        }
+        let count = usize::from(u16::from_le_bytes([head[6], head[7]]));
+        let length = u32::from_le_bytes(head[24..28].try_into().expect("four bytes")) as usize;
+        if length != body.len() || count == 0 {
+            return Err(wrong("its length is not what its header states"));
+        }
+        let (slots, records) =
+            body.split_at_checked(count * SLOT).ok_or_else(|| wrong("shorter than its directory"))?;
+        Ok(Frame { first: number(16), slots, records, bytes })
+    }
+
+    /// Checks the frame's own crc32 (its pages are sealed besides).
+    pub fn check(&self) -> Result<()> {
+        match self.bytes[HEADER - 4..HEADER] == crc(self.bytes).to_le_bytes() {
+            true => Ok(()),
+            false => Err(Error::corrupt(format!("frame of {}", self.first), "its checksum does not hold")),
+        }
+    }
+
+    /// The records with their ids.
+    pub fn records(self) -> impl Iterator<Item = Result<(u64, &'a [u8])>> {
+        let lone = self.slots.len() == SLOT;
+        let mut rest = self.records;
+        self.slots.chunks_exact(SLOT).map(move |slot| {
+            let id = self.first + u64::from(u16::from_le_bytes([slot[0], slot[1]]));
+            let length = if lone { rest.len() } else { usize::from(u16::from_le_bytes([slot[2], slot[3]])) };
+            let (record, behind) = rest
+                .split_at_checked(length)
+                .ok_or_else(|| Error::corrupt(format!("frame of {}", self.first), "a record ends beyond it"))?;
+            rest = behind;
+            Ok((id, record))
+        })
+    }
+
+    /// The record with this id, `None` when the frame has none.
+    pub fn record(self, id: u64) -> Result<Option<&'a [u8]>> {
+        for record in self.records() {
+            let (number, record) = record?;
+            if number >= id {
+                return Ok((number == id).then_some(record));
+            }
+        }
+        Ok(None)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const DATABASE: DatabaseId = DatabaseId(77);
+
+    fn read(frames: &[(u64, Vec<u8>)]) -> Vec<(u64, Vec<u8>)> {
+        let mut out = Vec::new();
+        for (first, bytes) in frames {
+            let frame = Frame::parse(Kind::Contents, DATABASE, bytes).unwrap();
+            frame.check().unwrap();
+            assert_eq!(frame.first, *first);
+            out.extend(frame.records().map(|record| record.map(|(id, bytes)| (id, bytes.to_vec())).unwrap()));
+        }
+        out
+    }
+
+    proptest! {
+        #[test]
+        fn records_come_back(sizes in prop::collection::vec((0usize..3000, 1u64..40_000), 1..60)) {
+            let mut id = 5;
+            let records: Vec<(u64, Vec<u8>)> =
+                sizes.iter().map(|&(size, step)| { id += step; (id, vec![id as u8; size]) }).collect();
+            let frames = frames(Kind::Contents, DATABASE, records.iter().map(|r| (r.0, &r.1[..])));
+            prop_assert!(frames.iter().all(|frame| frame.1.len() <= FRAME_BYTES));
+            prop_assert_eq!(read(&frames), records);
+        }
+
+        #[test]
+        fn damage_is_noticed(at in 0usize..1000, bit in 0u32..8) {
+            let mut bytes = frames(Kind::Documents, DATABASE, [(3, &[1u8; 500][..]), (4, &[2; 400])].into_iter()).remove(0).1;
+            let at = at % bytes.len();
+            bytes[at] ^= 1 << bit;
+            prop_assert!(Frame::parse(Kind::Documents, DATABASE, &bytes).and_then(|frame| frame.check()).is_err());
+        }
+    }
+
+    #[test]
+    fn a_large_record_has_a_frame_of_its_own() {
+        let (small, large) = (vec![1; 100], vec![2; 100_000]);
+        let frames = frames(Kind::Contents, DATABASE, [(1, &small[..]), (2, &large), (3, &small)].into_iter());
+        assert_eq!(frames.iter().map(|frame| frame.0).collect::<Vec<_>>(), [1, 2, 3]);
+        assert_eq!(read(&frames)[1].1, large);
+    }
+
+    #[test]
+    fn frames_of_other_databases_and_kinds_are_refused() {
+        let frame = frames(Kind::Contents, DATABASE, [(1, &[0u8; 9][..])].into_iter()).remove(0).1;
+        assert!(Frame::parse(Kind::Documents, DATABASE, &frame).is_err());
+        assert!(Frame::parse(Kind::Contents, DatabaseId(78), &frame).is_err());
+    }
+}

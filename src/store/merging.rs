@@ -1,0 +1,170 @@
+//! Adjacent runs → one run, in slices that belong to one commit each.
+//!
+//! How far a merge has come is part of the run's record, written in the same commit as the slice's blocks: a merge goes on
+//! where it was after a restart, and no commit waits for a whole one. Postings of dead contents are left behind.
+
+use super::commit::Commit;
+use super::flush::number_width;
+use super::record::{Counters, Input, RunRecord};
+use super::run::{FilterBudget, OpenRun, Run};
+use super::view::{Unfinished, View};
+use crate::error::{Error, Result};
+use crate::index::block::Entry;
+use crate::index::run::{Cursor, Directory, Position, RunBuilder};
+use crate::index::term::{Prefixes, Space};
+use crate::index::tier;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// A merge under way.
+pub(crate) struct Merging {
+    number: u64,
+    record: RunRecord,
+    inputs: Vec<(u64, Cursor)>,
+    builder: RunBuilder,
+}
+
+/// What a finished merge puts in place of its inputs.
+pub(crate) struct Merged {
+    pub run: Arc<Run>,
+    /// Numbers of the runs that are gone.
+    pub inputs: Vec<u64>,
+}
+
+impl Merging {
+    /// The merge that the tiers call for, if any.
+    pub fn plan(runs: &[Arc<Run>], prefixes: Prefixes, counters: &mut Counters) -> Option<Self> {
+        let levels: Vec<u32> = runs.iter().map(|run| run.record.level).collect();
+        tier::next_merge(&levels).map(|range| Self::begin(runs, range, prefixes, counters))
+    }
+
+    fn begin(runs: &[Arc<Run>], range: Range<usize>, prefixes: Prefixes, counters: &mut Counters) -> Self {
+        let inputs = &runs[range];
+        let (first, last) = (&inputs[0].record, &inputs[inputs.len() - 1].record);
+        let contents = (first.contents.0, last.contents.1);
+        let documents = (first.documents.0, last.documents.1);
+        let number = counters.next_run;
+        counters.next_run += 1;
+        Merging {
+            number,
+            record: RunRecord {
+                level: first.level + 1,
+                contents,
+                documents,
+                entries: 0,
+                groups: 0,
+                block_bytes: 0,
+                filter_bytes: 0,
+                building: None,
+            },
+            inputs: inputs
+                .iter()
+                .map(|run| (run.number, Cursor::new(Position::default(), run.directory.blocks() as u32)))
+                .collect(),
+            builder: RunBuilder::new(number_width(contents, documents), prefixes, Directory::default()),
+        }
+    }
+
+    /// Goes on with a merge that was under way when the file was closed.
+    pub fn resume(unfinished: Unfinished, runs: &[OpenRun], prefixes: Prefixes) -> Result<Self> {
+        let Unfinished { number, record, directory } = unfinished;
+        let inputs = record.building.iter().flatten().map(|input| {
+            let run = find(runs, input.run)?;
+            Ok((input.run, Cursor::new(input.position(), run.run.directory.blocks() as u32)))
+        });
+        Ok(Merging {
+            inputs: inputs.collect::<Result<_>>()?,
+            builder: RunBuilder::new(number_width(record.contents, record.documents), prefixes, directory),
+            number,
+            record,
+        })
+    }
+
+    /// Merges up to `budget` entries; the new run when that was the rest.
+    pub fn slice(
+        &mut self,
+        budget: u64,
+        view: &View,
+        commit: &Commit,
+        filters: &Arc<FilterBudget>,
+    ) -> Result<Option<Merged>> {
+        let sources: Vec<&OpenRun> =
+            self.inputs.iter().map(|(number, _)| find(&view.runs, *number)).collect::<Result<_>>()?;
+        let Merging { number, record, inputs, builder } = self;
+        let finished = commit.write_run(*number, |rows| {
+            let mut finished = true;
+            for merged in 0.. {
+                let Some((least, entry)) = least(inputs, &sources, record)? else { break };
+                if merged >= budget {
+                    finished = false;
+                    break;
+                }
+                inputs[least].1.advance();
+                let content = record.contents.0 + u64::from(entry.number);
+                if entry.address.space() == Space::KEYS || !view.dead.contains(content) {
+                    builder.push(entry, rows)?;
+                    record.entries += 1;
+                }
+            }
+            builder.pause(rows)?;
+            record.block_bytes += rows.block_bytes;
+            record.filter_bytes += rows.filter_bytes;
+            Ok(finished)
+        })?;
+        record.groups = builder.directory().groups() as u32;
+        record.building = (!finished).then(|| {
+            let at = |(run, cursor): &(u64, Cursor)| {
+                let Position { block, entry } = cursor.position();
+                Input { run: *run, block, entry }
+            };
+            inputs.iter().map(at).collect()
+        });
+        commit.list_run(*number, record)?;
+        if !finished {
+            return Ok(None);
+        }
+        let inputs: Vec<u64> = inputs.iter().map(|input| input.0).collect();
+        inputs.iter().try_for_each(|&input| commit.drop_run(input))?;
+        let run = Run::new(*number, record.clone(), builder.directory().clone(), filters.clone());
+        Ok(Some(Merged { run: Arc::new(run), inputs }))
+    }
+
+    /// Entries still to be read, at most.
+    pub fn remaining(&self, runs: &[OpenRun]) -> Result<u64> {
+        let mut rest = 0;
+        for (number, cursor) in &self.inputs {
+            let run = &find(runs, *number)?.run;
+            let blocks = run.directory.blocks().max(1) as u64;
+            rest += run.record.entries * blocks.saturating_sub(u64::from(cursor.position().block)) / blocks;
+        }
+        Ok(rest)
+    }
+}
+
+fn find(runs: &[OpenRun], number: u64) -> Result<&OpenRun> {
+    runs.iter()
+        .find(|run| run.run.number == number)
+        .ok_or_else(|| Error::corrupt(format!("run {number}"), "a merge reads it and it is missing"))
+}
+
+/// The input with the least next entry, and that entry with its number as the new run counts.
+fn least(
+    inputs: &mut [(u64, Cursor)],
+    sources: &[&OpenRun],
+    record: &RunRecord,
+) -> Result<Option<(usize, Entry)>> {
+    let mut least: Option<(usize, Entry)> = None;
+    for (index, ((_, cursor), source)) in inputs.iter_mut().zip(sources).enumerate() {
+        let Some(entry) = cursor.peek(*source)? else { continue };
+        // Of equal addresses the one of the earlier run comes first: its ids are lower.
+        if least.is_none_or(|(_, least)| entry.address < least.address) {
+            let own = &source.run.record;
+            let shift = match entry.address.space() {
+                Space::KEYS => own.documents.0 - record.documents.0,
+                _ => own.contents.0 - record.contents.0,
+            };
+            least = Some((index, Entry { number: entry.number + shift as u32, ..entry }));
+        }
+    }
+    Ok(least)
+}

@@ -1,0 +1,21 @@
+//! Everything on disk: the only layer that names redb, bincode, roaring and crc32fast.
+//!
+//! A file is read and written through [`pages`], which seals every page with a checksum. In it, redb keeps tables
+//! ([`tables`]): [`frame`]s of [`record`]s are the truth, index [`run`]s and [`postings`] are derived from them. Readers
+//! hold a [`view`]; a [`commit`] makes the next one. Every byte is described in `schema/format.md`.
+
+pub(crate) mod disk;
+pub(crate) mod overlay;
+pub(crate) mod pages;
+pub(crate) mod tables;
+pub(crate) mod record;
+pub(crate) mod frame;
+pub(crate) mod postings;
+pub(crate) mod run;
+pub(crate) mod file;
+pub(crate) mod view;
+pub(crate) mod commit;
+pub(crate) mod flush;
+pub(crate) mod merging;
+
+pub use disk::{Disk, FileDisk};

@@ -1,0 +1,346 @@
+//! The sealed file: redb's storage, with a crc32 for every 4-KiB page, checked on every read.
+//!
+//! redb does not check its pages when it reads them, so a flipped bit would be believed. On disk, page 0 is the superblock;
+//! then come groups of one crc page and 1,024 pages of redb. Entry i of a crc page is the crc32 of (page number, bytes) of
+//! page i of its group; 0 means never written, and then the page must be zeros. Crc pages are written before each sync.
+//!
+//! A crash cannot break a page that a commit relies on: commits are in two phases, redb never writes over a page that the
+//! last commit can reach, and a crc page torn at a sector holds for all other pages the same entries before and after.
+//! redb writes its header in place, always in the first 320 bytes of its page 0: that page has its crc in the same
+//! 512-byte sector, which a disk writes whole or not at all. Bytes: `schema/format.md`, "Pages".
+
+use super::disk::Disk;
+use crate::error::{Error, Result};
+use crate::id::DatabaseId;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::fmt;
+use std::io;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+const PAGE: usize = 4096;
+const PAGES_IN_GROUP: u64 = 1024;
+const MAGIC: &[u8; 8] = b"sketchdb";
+/// The sector of the header page, and of the superblock: its crc is in its last four bytes.
+const SECTOR: usize = 512;
+/// The most of its page 0 that redb writes.
+const HEADER: usize = 320;
+/// Crc pages kept in memory while unchanged: those of 8 GiB of file.
+const CACHED_GROUPS: usize = 2048;
+
+/// The version of the file format that this build reads and writes.
+pub(crate) const FORMAT_VERSION: u32 = 0;
+
+/// What a read found in place of what was written.
+#[derive(Debug)]
+pub(crate) struct BrokenSeal {
+    /// The byte offset in the file.
+    pub at: u64,
+    pub what: &'static str,
+}
+
+impl fmt::Display for BrokenSeal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "page at byte {}: {}", self.at, self.what)
+    }
+}
+
+impl std::error::Error for BrokenSeal {}
+
+fn broken(at: u64, what: &'static str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, BrokenSeal { at, what })
+}
+
+/// The first page of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Superblock {
+    pub version: u32,
+    pub id: DatabaseId,
+}
+
+impl Superblock {
+    fn encode(self) -> [u8; PAGE] {
+        let mut page = [0; PAGE];
+        page[..8].copy_from_slice(MAGIC);
+        page[8..12].copy_from_slice(&self.version.to_le_bytes());
+        page[12..20].copy_from_slice(&self.id.0.to_le_bytes());
+        seal_sector(&mut page, u64::MAX);
+        page
+    }
+
+    fn decode(page: &[u8; PAGE]) -> Result<Self> {
+        if &page[..8] != MAGIC {
+            return Err(Error::Incompatible {
+                name: "file".into(),
+                expected: "a sketchdb database".into(),
+                found: "something else (its first bytes are not `sketchdb`)".into(),
+            });
+        }
+        if !sector_holds(page, u64::MAX) || page[SECTOR..].iter().any(|&byte| byte != 0) {
+            return Err(Error::corrupt("superblock", "its checksum does not hold"));
+        }
+        let version = u32::from_le_bytes([page[8], page[9], page[10], page[11]]);
+        if version != FORMAT_VERSION {
+            return Err(Error::Incompatible {
+                name: "format version".into(),
+                expected: FORMAT_VERSION.to_string(),
+                found: version.to_string(),
+            });
+        }
+        let id = u64::from_le_bytes(page[12..20].try_into().expect("eight bytes"));
+        Ok(Superblock { version, id: DatabaseId(id) })
+    }
+}
+
+fn crc(number: u64, bytes: &[u8]) -> u32 {
+    let mut hasher = crc32fast::Hasher::new();
+    hasher.update(&number.to_le_bytes());
+    hasher.update(bytes);
+    // 0 says "never written".
+    hasher.finalize().max(1)
+}
+
+fn seal_sector(page: &mut [u8], number: u64) {
+    let seal = crc(number, &page[..SECTOR - 4]);
+    page[SECTOR - 4..SECTOR].copy_from_slice(&seal.to_le_bytes());
+}
+
+fn sector_holds(page: &[u8], number: u64) -> bool {
+    page[SECTOR - 4..SECTOR] == crc(number, &page[..SECTOR - 4]).to_le_bytes()
+}
+
+/// The crc entries of one group.
+#[derive(Debug)]
+struct CrcPage {
+    bytes: Box<[u8; PAGE]>,
+    changed: bool,
+}
+
+impl CrcPage {
+    fn entry(&self, index: u64) -> u32 {
+        let at = 4 * index as usize;
+        u32::from_le_bytes(self.bytes[at..at + 4].try_into().expect("four bytes"))
+    }
+
+    fn set(&mut self, index: u64, crc: u32) {
+        let at = 4 * index as usize;
+        self.bytes[at..at + 4].copy_from_slice(&crc.to_le_bytes());
+        self.changed = true;
+    }
+}
+
+/// A disk whose pages are checked.
+#[derive(Debug)]
+pub(crate) struct SealedFile {
+    disk: Box<dyn Disk>,
+    groups: Mutex<HashMap<u64, CrcPage>>,
+}
+
+impl SealedFile {
+    /// Makes an empty disk a sealed file.
+    pub fn create(disk: Box<dyn Disk>, id: DatabaseId) -> Result<Self> {
+        let written = disk
+            .set_len(PAGE as u64)
+            .and_then(|()| disk.write_at(0, &Superblock { version: FORMAT_VERSION, id }.encode()))
+            .and_then(|()| disk.sync());
+        written.map_err(|error| Error::io("create the database file", error))?;
+        Ok(SealedFile { disk, groups: Mutex::default() })
+    }
+
+    /// Opens a sealed file, after a look at its superblock and at redb's header.
+    pub fn open(disk: Box<dyn Disk>) -> Result<(Self, Superblock)> {
+        let reading = |error| match error {
+            e if io::Error::kind(&e) == io::ErrorKind::UnexpectedEof => {
+                Error::corrupt("file", "it is shorter than a database can be")
+            }
+            e => Error::io("read the database file", e),
+        };
+        let mut page = [0; PAGE];
+        let len = disk.len().map_err(reading)?;
+        let there = len.min(PAGE as u64) as usize;
+        disk.read_at(0, &mut page[..there]).map_err(reading)?;
+        let superblock = Superblock::decode(&page)?;
+        // A file cut to nothing would look new to redb.
+        if logical_len(len) == 0 || !len.is_multiple_of(PAGE as u64) {
+            return Err(Error::corrupt("file", "it was cut off"));
+        }
+        let mut header = [0; PAGE];
+        disk.read_at(physical(0), &mut header).map_err(reading)?;
+        if !sector_holds(&header, 0) || header[SECTOR..].iter().any(|&byte| byte != 0) {
+            return Err(Error::corrupt("store header", "its checksum does not hold"));
+        }
+        Ok((SealedFile { disk, groups: Mutex::default() }, superblock))
+    }
+
+    fn groups(&self) -> MutexGuard<'_, HashMap<u64, CrcPage>> {
+        self.groups.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The crc page of a group, read when it is not in memory.
+    fn group<'a>(&self, groups: &'a mut HashMap<u64, CrcPage>, group: u64) -> io::Result<&'a mut CrcPage> {
+        if groups.len() >= CACHED_GROUPS && !groups.contains_key(&group) {
+            groups.retain(|_, page| page.changed);
+        }
+        match groups.entry(group) {
+            Entry::Occupied(entry) => Ok(entry.into_mut()),
+            Entry::Vacant(entry) => {
+                let mut bytes = Box::new([0; PAGE]);
+                self.disk.read_at(crc_page(group), &mut bytes[..])?;
+                Ok(entry.insert(CrcPage { bytes, changed: false }))
+            }
+        }
+    }
+
+    fn check(&self, number: u64, page: &[u8]) -> io::Result<()> {
+        if number == 0 {
+            let never_written = page.iter().all(|&byte| byte == 0);
+            let holds = sector_holds(page, 0) && page[SECTOR..].iter().all(|&byte| byte == 0);
+            return if never_written || holds { Ok(()) } else { Err(broken(physical(0), "its checksum does not hold")) };
+        }
+        let entry = self.group(&mut self.groups(), number / PAGES_IN_GROUP)?.entry(number % PAGES_IN_GROUP);
+        match entry {
+            0 if page.iter().all(|&byte| byte == 0) => Ok(()),
+            0 => Err(broken(physical(number), "it was never written and is not empty")),
+            entry if entry == crc(number, page) => Ok(()),
+            _ => Err(broken(physical(number), "its checksum does not hold")),
+        }
+    }
+
+    /// Reads one page, checked; redb's header page without its seal.
+    fn read_page(&self, number: u64, page: &mut [u8]) -> io::Result<()> {
+        self.disk.read_at(physical(number), page)?;
+        self.check(number, page)?;
+        if number == 0 {
+            page[HEADER..].fill(0);
+        }
+        Ok(())
+    }
+
+    fn write_header(&self, bytes: &[u8]) -> io::Result<()> {
+        let mut sector = [0; SECTOR];
+        sector[..bytes.len()].copy_from_slice(bytes);
+        if bytes.len() < HEADER {
+            let mut page = [0; PAGE];
+            self.read_page(0, &mut page)?;
+            sector[bytes.len()..HEADER].copy_from_slice(&page[bytes.len()..HEADER]);
+        }
+        seal_sector(&mut sector, 0);
+        self.disk.write_at(physical(0), &sector)
+    }
+
+    /// Forgets the seals of the pages from `pages` on, which are about to be cut off.
+    fn forget_from(&self, pages: u64) -> io::Result<()> {
+        let mut groups = self.groups();
+        groups.retain(|&group, _| group * PAGES_IN_GROUP < pages);
+        let (group, first) = (pages / PAGES_IN_GROUP, pages % PAGES_IN_GROUP);
+        if first > 0 {
+            let page = self.group(&mut groups, group)?;
+            (first..PAGES_IN_GROUP).for_each(|index| page.set(index, 0));
+        }
+        Ok(())
+    }
+
+    fn write_crc_pages(&self) -> io::Result<()> {
+        for (&group, page) in self.groups().iter_mut().filter(|(_, page)| page.changed) {
+            self.disk.write_at(crc_page(group), &page.bytes[..])?;
+            page.changed = false;
+        }
+        Ok(())
+    }
+}
+
+/// Where page `number` of redb lies in the file.
+fn physical(number: u64) -> u64 {
+    let group = number / PAGES_IN_GROUP;
+    crc_page(group) + (1 + number % PAGES_IN_GROUP) * PAGE as u64
+}
+
+/// Where the crc page of a group lies in the file.
+fn crc_page(group: u64) -> u64 {
+    (1 + group * (PAGES_IN_GROUP + 1)) * PAGE as u64
+}
+
+fn logical_len(physical: u64) -> u64 {
+    let pages = (physical / PAGE as u64).saturating_sub(1);
+    let (groups, rest) = (pages / (PAGES_IN_GROUP + 1), pages % (PAGES_IN_GROUP + 1));
+    (groups * PAGES_IN_GROUP + rest.saturating_sub(1)) * PAGE as u64
+}
+
+fn physical_len(logical: u64) -> u64 {
+    let pages = logical.div_ceil(PAGE as u64);
+    (1 + pages + pages.div_ceil(PAGES_IN_GROUP)) * PAGE as u64
+}
+
+impl redb::StorageBackend for SealedFile {
+    fn len(&self) -> io::Result<u64> {
+        Ok(logical_len(self.disk.len()?))
+    }
+
+    fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
+        let (mut at, mut rest) = (offset, out);
+        while !rest.is_empty() {
+            let (number, within) = (at / PAGE as u64, (at % PAGE as u64) as usize);
+            let take = rest.len().min(PAGE - within);
+            let (part, behind) = rest.split_at_mut(take);
+            if take == PAGE {
+                self.read_page(number, part)?;
+            } else {
+                let mut page = [0; PAGE];
+                self.read_page(number, &mut page)?;
+                part.copy_from_slice(&page[within..within + take]);
+            }
+            at += take as u64;
+            rest = behind;
+        }
+        Ok(())
+    }
+
+    fn set_len(&self, len: u64) -> io::Result<()> {
+        let old = logical_len(self.disk.len()?);
+        if len < old {
+            self.forget_from(len / PAGE as u64)?;
+        }
+        self.disk.set_len(physical_len(len))
+    }
+
+    fn sync_data(&self) -> io::Result<()> {
+        self.write_crc_pages()?;
+        self.disk.sync()
+    }
+
+    fn write(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        if offset == 0 && bytes.len() <= HEADER {
+            return self.write_header(bytes);
+        }
+        let page = PAGE as u64;
+        if offset == 0 || !offset.is_multiple_of(page) || !bytes.len().is_multiple_of(PAGE) {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "a write that is not of whole pages"));
+        }
+        for (number, bytes) in (offset / page..).zip(bytes.chunks_exact(PAGE)) {
+            self.disk.write_at(physical(number), bytes)?;
+            let mut groups = self.groups();
+            self.group(&mut groups, number / PAGES_IN_GROUP)?.set(number % PAGES_IN_GROUP, crc(number, bytes));
+        }
+        Ok(())
+    }
+
+    fn close(&self) -> io::Result<()> {
+        self.sync_data()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_and_lengths_fit_together() {
+        for pages in [1u64, 2, 1023, 1024, 1025, 2048, 2049, 5000] {
+            let len = pages * PAGE as u64;
+            assert_eq!(logical_len(physical_len(len)), len, "{pages} pages");
+            assert_eq!(physical(pages - 1) + PAGE as u64, physical_len(len), "{pages} pages");
+        }
+        assert_eq!((physical(0), crc_page(0)), (8192, 4096));
+        assert_eq!(physical(1024), crc_page(1) + 4096);
+    }
+}

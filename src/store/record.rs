@@ -1,0 +1,176 @@
+//! Small records as bytes: the only file that names bincode, so that it can be exchanged.
+//!
+//! Encoding: bincode 2 "standard" (little-endian, variable-length integers). Every record is decoded to its last byte; what
+//! does not decode is corrupt. Bytes: `schema/format.md`, "Records".
+
+use crate::error::{Error, Result};
+use crate::index::run::Position;
+use bincode::{BorrowDecode, Decode, Encode};
+
+const CONFIG: bincode::config::Configuration<
+    bincode::config::LittleEndian,
+    bincode::config::Varint,
+    bincode::config::Limit<{ 1 << 20 }>,
+> = bincode::config::standard().with_limit::<{ 1 << 20 }>();
+
+fn bytes_of(record: impl Encode) -> Vec<u8> {
+    bincode::encode_to_vec(record, bincode::config::standard()).expect("encoding to memory")
+}
+
+fn read<'a, T: BorrowDecode<'a, ()>>(what: &str, bytes: &'a [u8]) -> Result<T> {
+    match bincode::borrow_decode_from_slice(bytes, CONFIG) {
+        Ok((record, read)) if read == bytes.len() => Ok(record),
+        Ok(_) => Err(Error::corrupt(what, "bytes follow its end")),
+        Err(error) => Err(Error::corrupt(what, error)),
+    }
+}
+
+macro_rules! stored {
+    ($name:ident $(<$life:lifetime>)?, $what:literal) => {
+        impl<'a> $name $(<$life>)? {
+            /// The stored form.
+            pub fn encode(&self) -> Vec<u8> {
+                bytes_of(self)
+            }
+
+            /// Reads the stored form.
+            pub fn decode(bytes: &'a [u8]) -> Result<Self> {
+                read($what, bytes)
+            }
+        }
+    };
+}
+
+/// A content: hash, founder, and the sketches that the file keeps. All that derives from its text.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, BorrowDecode)]
+pub(crate) struct ContentRecord<'a> {
+    pub hash: [u8; 16],
+    /// The document that brought the text.
+    pub founder: u64,
+    /// Bytes of the text.
+    pub bytes: u64,
+    /// Of a passage: its parent content and place.
+    pub passage: Option<PassageRecord>,
+    pub sample: Option<&'a [u8]>,
+    pub signature: Option<&'a [u8]>,
+    pub simhash: Option<u64>,
+    pub edit: Option<&'a [u8]>,
+}
+stored!(ContentRecord<'a>, "content record");
+
+/// Where in its parent a passage lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
+pub(crate) struct PassageRecord {
+    pub parent: u64,
+    pub first_token: u64,
+    pub tokens: u64,
+}
+
+/// A document as it was first added.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, BorrowDecode)]
+pub(crate) struct DocumentRecord<'a> {
+    pub key: &'a str,
+    pub content: u64,
+    /// Seconds since 1970.
+    pub first_seen: Option<u64>,
+}
+stored!(DocumentRecord<'a>, "document record");
+
+/// What changed since a document was added: the newest state, not a difference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
+pub(crate) struct Amendment {
+    pub content: u64,
+    /// Seconds since 1970.
+    pub last_seen: Option<u64>,
+    pub removed: bool,
+}
+stored!(Amendment, "amendment");
+
+/// A run of the index, finished or half built.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+pub(crate) struct RunRecord {
+    pub level: u32,
+    /// The contents that the run indexes: the first, and one more than the last.
+    pub contents: (u64, u64),
+    /// The documents that the run indexes: the first, and one more than the last.
+    pub documents: (u64, u64),
+    pub entries: u64,
+    pub groups: u32,
+    pub block_bytes: u64,
+    pub filter_bytes: u64,
+    /// While it is being built: the runs it is merged from, and how far each has been read.
+    pub building: Option<Vec<Input>>,
+}
+stored!(RunRecord, "run record");
+
+/// An input of a merge.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
+pub(crate) struct Input {
+    pub run: u64,
+    pub block: u32,
+    pub entry: u32,
+}
+
+impl Input {
+    pub fn position(self) -> Position {
+        Position { block: self.block, entry: self.entry }
+    }
+}
+
+/// The numbers that a file goes on counting from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Encode, Decode)]
+pub(crate) struct Counters {
+    pub next_document: u64,
+    pub next_content: u64,
+    pub next_run: u64,
+    /// The first document and content that are not in a run.
+    pub unflushed_document: u64,
+    pub unflushed_content: u64,
+    /// Documents and contents alive.
+    pub documents: u64,
+    pub contents: u64,
+    /// Bytes of all records appended.
+    pub document_bytes: u64,
+    pub content_bytes: u64,
+    /// Verdicts for which a term shared by too many contents was not followed to its end.
+    pub bounded: u64,
+}
+stored!(Counters, "counters");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn records_come_back() {
+        let content = ContentRecord {
+            hash: [7; 16],
+            founder: 1 << 40,
+            bytes: 6500,
+            passage: Some(PassageRecord { parent: 9, first_token: 100, tokens: 200 }),
+            sample: Some(b"sample"),
+            signature: None,
+            simhash: Some(u64::MAX),
+            edit: Some(b""),
+        };
+        assert_eq!(ContentRecord::decode(&content.encode()).unwrap(), content);
+        let document = DocumentRecord { key: "schlüssel", content: 300, first_seen: Some(1_700_000_000) };
+        assert_eq!(DocumentRecord::decode(&document.encode()).unwrap(), document);
+    }
+
+    #[test]
+    fn bytes_too_few_or_too_many_are_corrupt() {
+        let bytes = Amendment { content: 1000, last_seen: Some(5), removed: true }.encode();
+        for wrong in [&bytes[..bytes.len() - 1], &[bytes.clone(), vec![0]].concat(), &[]] {
+            assert!(matches!(Amendment::decode(wrong), Err(Error::Corrupt { .. })));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn arbitrary_bytes_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..100)) {
+            let _ = (ContentRecord::decode(&bytes), DocumentRecord::decode(&bytes), RunRecord::decode(&bytes));
+        }
+    }
+}

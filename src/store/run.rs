@@ -1,0 +1,175 @@
+//! Runs as tables: one redb table a run, its blocks, directories and filters as rows.
+
+use super::record::RunRecord;
+use super::tables::{Doing, RunRows, run_name};
+use crate::error::{Error, Result};
+use crate::index::block::Entry;
+use crate::index::filter;
+use crate::index::run::{Directory, RunSink, RunSource};
+use crate::index::term::{Address, Prefixes, Space};
+use redb::{ReadOnlyTable, ReadTransaction, Table, TableDefinition};
+use std::ops::RangeInclusive;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
+
+/// Rows from here on are directories of groups.
+const DIRECTORIES: u32 = 1 << 30;
+/// Rows from here on are filters of groups.
+const FILTERS: u32 = 1 << 31;
+
+/// How many bytes of filters may stay in memory; beyond it, blocks are read without asking a filter.
+#[derive(Debug)]
+pub(crate) struct FilterBudget {
+    left: AtomicUsize,
+}
+
+impl FilterBudget {
+    pub fn new(bytes: usize) -> Arc<Self> {
+        Arc::new(FilterBudget { left: AtomicUsize::new(bytes) })
+    }
+
+    fn take(&self, bytes: usize) -> bool {
+        self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(bytes)).is_ok()
+    }
+}
+
+/// A finished run: what of it is in memory.
+#[derive(Debug)]
+pub(crate) struct Run {
+    pub number: u64,
+    pub record: RunRecord,
+    pub directory: Directory,
+    filters: Vec<OnceLock<Box<[u8]>>>,
+    budget: Arc<FilterBudget>,
+}
+
+impl Run {
+    pub fn new(number: u64, record: RunRecord, directory: Directory, budget: Arc<FilterBudget>) -> Self {
+        let filters = (0..directory.groups()).map(|_| OnceLock::new()).collect();
+        Run { number, record, directory, filters, budget }
+    }
+
+    /// Reads a run's directory: all of it must be there.
+    pub fn load_directory(number: u64, groups: u32, rows: &RunTable) -> Result<Directory> {
+        let mut directory = Directory::default();
+        for group in 0..groups {
+            let row = row(rows, DIRECTORIES + group, number)?;
+            directory.push_group(row.value())?;
+        }
+        Ok(directory)
+    }
+}
+
+impl Drop for Run {
+    fn drop(&mut self) {
+        let loaded = self.filters.iter().filter_map(|filter| filter.get()).map(|filter| filter.len()).sum();
+        self.budget.left.fetch_add(loaded, Ordering::Relaxed);
+    }
+}
+
+/// A run's rows in a snapshot.
+pub(crate) type RunTable = ReadOnlyTable<u32, &'static [u8]>;
+
+pub(crate) fn open_rows(transaction: &ReadTransaction, number: u64) -> Result<RunTable> {
+    let name = run_name(number);
+    let definition: RunRows = TableDefinition::new(&name);
+    transaction.open_table(definition).doing(&format!("open run {number}"))
+}
+
+fn row(rows: &RunTable, key: u32, run: u64) -> Result<redb::AccessGuard<'_, &'static [u8]>> {
+    rows.get(key)
+        .doing(&format!("read run {run}"))?
+        .ok_or_else(|| Error::corrupt(format!("run {run}, row {key}"), "it is missing"))
+}
+
+/// A run together with its rows in a snapshot.
+#[derive(Debug)]
+pub(crate) struct OpenRun {
+    pub run: Arc<Run>,
+    rows: RunTable,
+}
+
+impl OpenRun {
+    pub fn new(run: Arc<Run>, transaction: &ReadTransaction) -> Result<Self> {
+        let rows = open_rows(transaction, run.number)?;
+        Ok(OpenRun { run, rows })
+    }
+
+    /// Calls `each` with the id of every posting within the range, ascending for one address, until it returns
+    /// false; whether it never did.
+    pub fn scan(
+        &self,
+        range: &RangeInclusive<Address>,
+        prefixes: Prefixes,
+        each: &mut impl FnMut(Address, u64) -> bool,
+    ) -> Result<bool> {
+        let record = &self.run.record;
+        let base = if range.start().space() == Space::KEYS { record.documents.0 } else { record.contents.0 };
+        let key = prefixes.filter_key(*range.start());
+        self.run.directory.scan(range, key, self, &mut |Entry { address, number }| {
+            each(address, base + u64::from(number))
+        })
+    }
+}
+
+impl RunSource for OpenRun {
+    fn block<T>(&self, number: u32, read: impl FnOnce(&[u8]) -> Result<T>) -> Result<T> {
+        read(row(&self.rows, number, self.run.number)?.value())
+    }
+
+    fn may_hold(&self, group: u32, key: u64) -> Result<bool> {
+        let run = &*self.run;
+        let Some(slot) = run.filters.get(group as usize) else { return Ok(true) };
+        if let Some(loaded) = slot.get() {
+            return Ok(filter::may_hold(loaded, key));
+        }
+        let stored = row(&self.rows, FILTERS + group, run.number)?;
+        if !run.budget.take(stored.value().len()) {
+            return Ok(true);
+        }
+        let mut unused = Some(Box::from(stored.value()));
+        let loaded = slot.get_or_init(|| unused.take().unwrap_or_default());
+        if let Some(unused) = unused {
+            run.budget.left.fetch_add(unused.len(), Ordering::Relaxed);
+        }
+        Ok(filter::may_hold(loaded, key))
+    }
+}
+
+/// Writes a run's rows and counts their bytes.
+pub(crate) struct RunWriter<'t> {
+    pub rows: Table<'t, u32, &'static [u8]>,
+    pub block_bytes: u64,
+    pub filter_bytes: u64,
+}
+
+impl<'t> RunWriter<'t> {
+    pub fn new(rows: Table<'t, u32, &'static [u8]>) -> Self {
+        RunWriter { rows, block_bytes: 0, filter_bytes: 0 }
+    }
+
+    fn put(&mut self, key: u32, bytes: &[u8]) -> Result<()> {
+        self.rows.insert(key, bytes).doing("write a run").map(|_| ())
+    }
+}
+
+impl RunSink for RunWriter<'_> {
+    fn block(&mut self, number: u32, bytes: &[u8]) -> Result<()> {
+        self.block_bytes += bytes.len() as u64;
+        self.put(number, bytes)
+    }
+
+    fn group(&mut self, number: u32, directory: &[u8], filter: &[u8]) -> Result<()> {
+        self.block_bytes += directory.len() as u64;
+        self.filter_bytes += filter.len() as u64;
+        self.put(DIRECTORIES + number, directory)?;
+        self.put(FILTERS + number, filter)
+    }
+}
+
+impl OpenRun {
+    /// How many pages the run takes: walks all of them.
+    pub fn stats(&self) -> std::result::Result<redb::TableStats, redb::StorageError> {
+        redb::ReadableTableMetadata::stats(&self.rows)
+    }
+}

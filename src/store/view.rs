@@ -1,0 +1,259 @@
+//! What a reader holds: one snapshot of the file, the runs in it, and the memtable that belongs to it.
+//!
+//! A view is made whole and never changes; writers put the next one in its place. A row that the counters or runs imply
+//! and the snapshot lacks is damage, never absence.
+
+use super::file::{COUNTERS, StoreFile};
+use super::frame::{Frame, Kind};
+use super::postings;
+use super::record::{Amendment, ContentRecord, Counters, DocumentRecord, RunRecord};
+use super::run::{FilterBudget, OpenRun, Run, open_rows};
+use super::tables::{self, Doing};
+use crate::error::{Error, Result};
+use crate::id::{ContentId, DatabaseId, DocId};
+use crate::index::memtable::Memtable;
+use crate::index::run::Directory;
+use crate::index::term::{Address, Prefixes, Space};
+use redb::{ReadOnlyTable, ReadTransaction, ReadableTable, ReadableTableMetadata};
+use roaring::RoaringTreemap;
+use std::ops::RangeInclusive;
+use std::sync::Arc;
+
+type Rows<K> = ReadOnlyTable<K, &'static [u8]>;
+
+/// A consistent state of the database.
+pub(crate) struct View {
+    id: DatabaseId,
+    pub counters: Counters,
+    contents: Rows<u64>,
+    documents: Rows<u64>,
+    amendments: Rows<u64>,
+    holders: Rows<(u64, u64)>,
+    /// Ordered by what they index, oldest first.
+    pub runs: Vec<OpenRun>,
+    pub memtable: Memtable,
+    /// Contents that no document holds.
+    pub dead: Arc<RoaringTreemap>,
+    prefixes: Prefixes,
+}
+
+/// A document in its newest state.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct StoredDocument {
+    pub key: String,
+    pub content: ContentId,
+    pub first_seen: Option<u64>,
+    pub last_seen: Option<u64>,
+    pub removed: bool,
+}
+
+/// A run that a merge was building when the file was closed.
+pub(crate) struct Unfinished {
+    pub number: u64,
+    pub record: RunRecord,
+    pub directory: Directory,
+}
+
+impl View {
+    /// The view of a file just opened, with an empty memtable, and the merge that was under way.
+    pub fn load(file: &StoreFile, prefixes: Prefixes, filters: &Arc<FilterBudget>) -> Result<(Self, Option<Unfinished>)> {
+        let snapshot = file.snapshot()?;
+        let counters = Counters::decode(&file.meta(COUNTERS)?)?;
+        let (mut runs, mut unfinished) = (Vec::new(), None);
+        let rows = snapshot.open_table(tables::RUNS).doing("read the runs")?;
+        for row in rows.iter().doing("read the runs")? {
+            let (number, record) = row.doing("read the runs")?;
+            let (number, record) = (number.value(), RunRecord::decode(record.value())?);
+            let directory = Run::load_directory(number, record.groups, &open_rows(&snapshot, number)?)?;
+            match record.building {
+                Some(_) => unfinished = Some(Unfinished { number, record, directory }),
+                None => runs.push(Arc::new(Run::new(number, record, directory, filters.clone()))),
+            }
+        }
+        runs.sort_by_key(|run| (run.record.contents, run.record.documents));
+        check_adjacent(&runs, &counters)?;
+        let mut dead = RoaringTreemap::new();
+        let rows = snapshot.open_table(tables::DEAD).doing("read the tombstones")?;
+        for row in rows.iter().doing("read the tombstones")? {
+            let (number, bitmap) = row.doing("read the tombstones")?;
+            postings::decode_into(&mut dead, number.value(), bitmap.value())?;
+        }
+        let view = View::open(file.id(), &snapshot, counters, runs, Memtable::new(prefixes), Arc::new(dead), prefixes)?;
+        Ok((view, unfinished))
+    }
+
+    /// The view after a commit.
+    pub fn next(
+        &self,
+        file: &StoreFile,
+        counters: Counters,
+        runs: Vec<Arc<Run>>,
+        memtable: Memtable,
+        dead: Arc<RoaringTreemap>,
+    ) -> Result<Self> {
+        View::open(self.id, &file.snapshot()?, counters, runs, memtable, dead, self.prefixes)
+    }
+
+    fn open(
+        id: DatabaseId,
+        snapshot: &ReadTransaction,
+        counters: Counters,
+        runs: Vec<Arc<Run>>,
+        memtable: Memtable,
+        dead: Arc<RoaringTreemap>,
+        prefixes: Prefixes,
+    ) -> Result<Self> {
+        let doing = "open the tables";
+        Ok(View {
+            id,
+            counters,
+            contents: snapshot.open_table(tables::CONTENTS).doing(doing)?,
+            documents: snapshot.open_table(tables::DOCUMENTS).doing(doing)?,
+            amendments: snapshot.open_table(tables::AMENDMENTS).doing(doing)?,
+            holders: snapshot.open_table(tables::HOLDERS).doing(doing)?,
+            runs: runs.into_iter().map(|run| OpenRun::new(run, snapshot)).collect::<Result<_>>()?,
+            memtable,
+            dead,
+            prefixes,
+        })
+    }
+
+    pub fn prefixes(&self) -> Prefixes {
+        self.prefixes
+    }
+
+    /// Reads the record of a content that was given out.
+    pub fn content<T>(&self, id: ContentId, read: impl FnOnce(ContentRecord) -> Result<T>) -> Result<T> {
+        framed(Kind::Contents, self.id, &self.contents, id.0, |bytes| read(ContentRecord::decode(bytes)?))
+    }
+
+    /// A document that was given out, in its newest state.
+    pub fn document(&self, id: DocId) -> Result<StoredDocument> {
+        let mut document = framed(Kind::Documents, self.id, &self.documents, id.0, |bytes| {
+            let record = DocumentRecord::decode(bytes)?;
+            Ok(StoredDocument {
+                key: record.key.to_owned(),
+                content: ContentId(record.content),
+                first_seen: record.first_seen,
+                last_seen: record.first_seen,
+                removed: false,
+            })
+        })?;
+        if let Some(row) = self.amendments.get(id.0).doing("read a document")? {
+            let amendment = Amendment::decode(row.value())?;
+            document.content = ContentId(amendment.content);
+            document.last_seen = amendment.last_seen;
+            document.removed = amendment.removed;
+        }
+        Ok(document)
+    }
+
+    /// The documents that hold a living content founded by `founder`.
+    pub fn holders(&self, content: ContentId, founder: DocId) -> Result<RoaringTreemap> {
+        let mut set = RoaringTreemap::new();
+        for row in self.holders.range((content.0, 0)..=(content.0, u64::MAX)).doing("read the holders")? {
+            let (key, bitmap) = row.doing("read the holders")?;
+            postings::decode_into(&mut set, key.value().1, bitmap.value())?;
+        }
+        if set.is_empty() {
+            set.insert(founder.0);
+        }
+        Ok(set)
+    }
+
+    /// Calls `each` with the address and id of every posting within the range until it returns false; whether it never
+    /// did. Ids of one address come in ascending order; dead contents are left out.
+    pub fn scan(&self, range: &RangeInclusive<Address>, mut each: impl FnMut(Address, u64) -> bool) -> Result<bool> {
+        let keys = range.start().space() == Space::KEYS;
+        let mut each = |address, id| (!keys && self.is_dead(id)) || each(address, id);
+        for run in &self.runs {
+            if !run.scan(range, self.prefixes, &mut each)? {
+                return Ok(false);
+            }
+        }
+        let counters = &self.counters;
+        let base = if keys { counters.unflushed_document } else { counters.unflushed_content };
+        Ok(self.memtable.scan(range, &mut |entry| each(entry.address, base + u64::from(entry.number))))
+    }
+
+    fn is_dead(&self, content: u64) -> bool {
+        !self.dead.is_empty() && self.dead.contains(content)
+    }
+
+    /// Calls `each` with every content record from `first` on.
+    pub fn contents_from(&self, first: u64, mut each: impl FnMut(u64, ContentRecord) -> Result<()>) -> Result<()> {
+        self.framed_from(Kind::Contents, &self.contents, first, |id, bytes| each(id, ContentRecord::decode(bytes)?))
+    }
+
+    /// Calls `each` with every document record from `first` on, as first added.
+    pub fn documents_from(&self, first: u64, mut each: impl FnMut(u64, DocumentRecord) -> Result<()>) -> Result<()> {
+        self.framed_from(Kind::Documents, &self.documents, first, |id, bytes| each(id, DocumentRecord::decode(bytes)?))
+    }
+
+    fn framed_from(
+        &self,
+        kind: Kind,
+        table: &Rows<u64>,
+        first: u64,
+        mut each: impl FnMut(u64, &[u8]) -> Result<()>,
+    ) -> Result<()> {
+        let start = table.range(..=first).doing("read frames")?.next_back();
+        let start = start.transpose().doing("read frames")?.map_or(first, |row| row.0.value());
+        for row in table.range(start..).doing("read frames")? {
+            let row = row.doing("read frames")?;
+            let frame = Frame::parse(kind, self.id, row.1.value())?;
+            frame.check()?;
+            for record in frame.records() {
+                let (id, bytes) = record?;
+                if id >= first {
+                    each(id, bytes)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Bytes of the pages that the tables occupy: walks all of them.
+    pub fn live_bytes(&self) -> Result<u64> {
+        let size = |stats: std::result::Result<redb::TableStats, redb::StorageError>| {
+            stats.doing("measure the tables").map(|s| s.stored_bytes() + s.metadata_bytes() + s.fragmented_bytes())
+        };
+        let tables = [
+            size(self.contents.stats())?,
+            size(self.documents.stats())?,
+            size(self.amendments.stats())?,
+            size(self.holders.stats())?,
+        ];
+        let runs = self.runs.iter().map(|run| size(run.stats())).sum::<Result<u64>>()?;
+        Ok(tables.iter().sum::<u64>() + runs)
+    }
+}
+
+/// Reads the record with this id out of the frame that must hold it.
+fn framed<T>(
+    kind: Kind,
+    database: DatabaseId,
+    table: &Rows<u64>,
+    id: u64,
+    read: impl FnOnce(&[u8]) -> Result<T>,
+) -> Result<T> {
+    let missing = || Error::corrupt(format!("record {id} of {kind:?}"), "it is missing");
+    let row = table.range(..=id).doing("read a record")?.next_back().ok_or_else(missing)?;
+    let row = row.doing("read a record")?;
+    read(Frame::parse(kind, database, row.1.value())?.record(id)?.ok_or_else(missing)?)
+}
+
+/// Runs and memtable must index every id once.
+fn check_adjacent(runs: &[Arc<Run>], counters: &Counters) -> Result<()> {
+    let mut next = (0, 0);
+    for run in runs {
+        if (run.record.contents.0, run.record.documents.0) != next {
+            return Err(Error::corrupt(format!("run {}", run.number), "it does not begin where the one before ends"));
+        }
+        next = (run.record.contents.1, run.record.documents.1);
+    }
+    match next == (counters.unflushed_content, counters.unflushed_document) {
+        true => Ok(()),
+        false => Err(Error::corrupt("runs", "they do not end where the memtable begins")),
+    }
+}
