@@ -1,2 +1,23 @@
-pub mod error; pub mod id; pub(crate) mod bits; pub mod text; pub mod sketch; pub(crate) mod index; pub(crate) mod store; pub use index::*;
-pub use error::*; pub use id::*; pub use sketch::*; pub use text::*;
+//! A persistent near-duplicate database for text.
+#![forbid(unsafe_code)]
+#![warn(missing_docs)]
+
+mod error;
+mod id;
+mod bits;
+mod text;
+mod sketch;
+mod index;
+mod store;
+mod db;
+
+pub use db::{
+    Accept, Added, Answer, CurvePoint, Database, Document, FoundBy, Match, Measure, Options, Params, Policy, Query,
+    Stats, Stored, Verdict,
+};
+pub use error::{Error, Result};
+pub use id::{ContentHash, ContentId, DatabaseId, DocId};
+pub use index::{Bands, TableDesign};
+pub use sketch::{Interval, Overlap, Sample, Signature, Simhash, Sketch, SketchParams, Sketcher};
+pub use store::{Disk, FileDisk};
+pub use text::{Fingerprint, Shingling, Unit};

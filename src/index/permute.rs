@@ -8,6 +8,7 @@
 use super::term::{Address, Space, TERM_BITS, Term};
 use crate::error::{Error, Result};
 use crate::sketch::Simhash;
+use crate::text::rabin::mix;
 
 /// The tables that find every simhash within a distance.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -71,6 +72,19 @@ impl TableDesign {
         self.prefix_bits
     }
 
+    /// The share of the pairs at `distance` that agree in the prefix of a table, for distances beyond
+    /// [`max_distance`](Self::max_distance): by throwing that many differing bits 2,000 times, with fixed draws.
+    pub fn recall_at(&self, distance: u32) -> f64 {
+        const DRAWS: u64 = 2000;
+        let found = (0..DRAWS).filter(|&draw| {
+            let mut bits: Vec<u32> = (0..64).collect();
+            bits.sort_by_key(|&bit| mix(draw << 6 | u64::from(bit)));
+            let flips = bits.iter().take(distance as usize).fold(0, |flips, bit| flips | 1u64 << bit);
+            (0..self.tables()).any(|table| self.permute(table, Simhash(flips)).leading_zeros() >= self.prefix_bits)
+        });
+        found.count() as f64 / DRAWS as f64
+    }
+
     /// How many tables there are.
     pub fn tables(&self) -> usize {
         self.tables.len()
@@ -114,7 +128,6 @@ fn choose(n: usize, k: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::text::rabin::mix;
 
     #[test]
     fn the_designs_of_the_paper_are_there() {

@@ -1,0 +1,147 @@
+//! `sketchdb add`: documents in, one verdict each, told only when the document is durable.
+
+use crate::args::{Add, Common};
+use crate::exit::{Ended, Outcome, Stop};
+use crate::input::Problem;
+use crate::output::{Output, rounded, short, visible};
+use crate::pipeline::{self, Event, Meter, Sketched};
+use crate::progress::Progress;
+use serde::Serialize;
+use sketchdb::{Added, Database, Document, Error, Options, Params, Policy, Verdict};
+use std::time::{Duration, Instant};
+
+/// A commit is made at this many documents, or when the last one is this long ago.
+const COMMIT_DOCUMENTS: usize = 4096;
+const COMMIT_EVERY: Duration = Duration::from_millis(500);
+
+#[derive(Serialize)]
+struct Line<'a> {
+    key: &'a str,
+    id: Option<u64>,
+    verdict: &'static str,
+    of: Option<&'a str>,
+    resemblance: Option<f64>,
+    cluster: Option<u64>,
+}
+
+pub fn run(verb: &Add, common: &Common) -> Ended {
+    let db = open_or_create(verb, common)?;
+    let policy = if verb.only_new { Policy::OnlyNew } else { Policy::Everything };
+    let meter = Meter::default();
+    let mut adding = Adding {
+        db: &db,
+        policy,
+        seen_at: verb.seen_at(),
+        json: common.json,
+        output: Output::new(),
+        progress: Progress::new(common, Some(&verb.inputs)),
+        counts: [0; Adding::COUNTED.len()],
+        bounded: 0,
+        waiting: Vec::new(),
+        committed: Instant::now(),
+    };
+    let sketcher = db.sketcher();
+    pipeline::run(&verb.inputs, common, &meter, &sketcher, |sketched| sketched, |event| adding.take(event, &meter))?;
+    adding.commit(&meter)?;
+    adding.finish(&meter);
+    let outcome = if adding.progress.any_problem() { Outcome::Inputs } else { Outcome::Done };
+    drop(adding);
+    db.close()?;
+    Ok(outcome)
+}
+
+fn open_or_create(verb: &Add, common: &Common) -> Result<Database, Error> {
+    let options = Options { memory: common.memory, read_only: false };
+    match Database::open(&verb.db, options.clone()) {
+        Err(Error::Missing(_)) => {
+            Database::create(&verb.db, &verb.creation.applied_to(Params::default(), true)?)?;
+            Database::open(&verb.db, options)
+        }
+        opened => {
+            let db = opened?;
+            db.params().check_same(&verb.creation.applied_to(db.params().clone(), false)?)?;
+            Ok(db)
+        }
+    }
+}
+
+struct Adding<'a> {
+    db: &'a Database,
+    policy: Policy,
+    seen_at: Option<u64>,
+    json: bool,
+    output: Output,
+    progress: Progress,
+    counts: [u64; Adding::COUNTED.len()],
+    bounded: u64,
+    waiting: Vec<Document>,
+    committed: Instant,
+}
+
+impl Adding<'_> {
+    const COUNTED: [Verdict; 5] =
+        [Verdict::New, Verdict::Updated, Verdict::Unchanged, Verdict::Exact, Verdict::Near];
+
+    fn take(&mut self, event: Event<Sketched>, meter: &Meter) -> Result<(), Stop> {
+        match event {
+            Event::Done(Sketched { key, sketch }) => {
+                if key.is_empty() || key.len() > 4096 {
+                    let what = format!("a key of {} bytes: a key has 1 to 4,096", key.len());
+                    self.progress.problem(&Problem::new(key.chars().take(60).collect::<String>(), what));
+                    return Ok(());
+                }
+                self.progress.replaced(&key, sketch.replaced);
+                self.waiting.push(Document { key, sketch, seen_at: self.seen_at });
+            }
+            Event::Problem(problem) => self.progress.problem(&problem),
+            Event::Idle => self.progress.redraw(meter),
+        }
+        let due = self.committed.elapsed() >= COMMIT_EVERY && !self.waiting.is_empty();
+        if due || self.waiting.len() >= COMMIT_DOCUMENTS { self.commit(meter) } else { Ok(()) }
+    }
+
+    fn commit(&mut self, meter: &Meter) -> Result<(), Stop> {
+        let documents = std::mem::take(&mut self.waiting);
+        let keys: Vec<String> = documents.iter().map(|document| document.key.clone()).collect();
+        let added = self.db.add_batch(documents, self.policy)?;
+        self.committed = Instant::now();
+        for (key, added) in keys.iter().zip(&added) {
+            self.progress.step(meter);
+            self.tell(key, added)?;
+        }
+        self.output.flush()?;
+        Ok(())
+    }
+
+    fn tell(&mut self, key: &str, added: &Added) -> Result<(), Stop> {
+        self.bounded += u64::from(added.bounded);
+        if let Some(at) = Self::COUNTED.iter().position(|verdict| *verdict == added.verdict) {
+            self.counts[at] += 1;
+        }
+        let verdict = added.verdict.name();
+        if self.json {
+            let resemblance = rounded(added.resemblance);
+            let id = added.id.map(|id| id.0);
+            let of = added.of.as_deref();
+            self.output.json(&Line { key, id, verdict, of, resemblance, cluster: None })?;
+        } else {
+            let of = added.of.as_deref().map_or(String::new(), |of| {
+                format!("  {} of {}", short(added.resemblance), visible(of))
+            });
+            self.output.line(&format!("{verdict:<9}  {}{of}", visible(key)))?;
+        }
+        Ok(())
+    }
+
+    fn finish(&self, meter: &Meter) {
+        if self.bounded > 0 {
+            self.progress.warn(&format!(
+                "{} verdicts were bounded: the document shares a term with more than 1,024 others, of which 64 were compared",
+                self.bounded
+            ));
+        }
+        let parts: Vec<(u64, &str)> =
+            self.counts.iter().copied().zip(Self::COUNTED.iter().map(|verdict| verdict.name())).collect();
+        self.progress.finish(meter, &parts);
+    }
+}

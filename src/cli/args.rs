@@ -1,0 +1,328 @@
+//! Raw flags → what they mean. The verbs never see a raw flag.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use sketchdb::{Accept, Error, Measure, Params, Result, Shingling};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// A persistent near-duplicate database for text.
+///
+/// Exit codes: 0 done, 1 nothing found, 2 wrong usage, 3 some inputs unreadable, 4 database damaged or incompatible,
+/// 5 system failure, 6 database locked.
+#[derive(Debug, Parser)]
+#[command(name = "sketchdb", version, max_term_width = 110)]
+pub struct Cli {
+    #[command(flatten)]
+    pub common: Common,
+    #[command(subcommand)]
+    pub verb: Verb,
+}
+
+/// What every verb takes.
+#[derive(Clone, Debug, Args)]
+pub struct Common {
+    /// Threads that sketch and query; as many as there are cores by default
+    #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    threads: Option<u16>,
+    /// Memory for caches, for example 512M or 2G
+    #[arg(long, global = true, value_name = "SIZE", default_value = "256M", value_parser = size)]
+    pub memory: usize,
+    /// No progress, no summary, no warnings on stderr
+    #[arg(long, global = true)]
+    pub quiet: bool,
+    /// One JSON object a line on stdout
+    #[arg(long, global = true)]
+    pub json: bool,
+}
+
+impl Common {
+    /// Threads to work with.
+    pub fn threads(&self) -> usize {
+        self.threads.map_or_else(|| std::thread::available_parallelism().map_or(1, usize::from), usize::from)
+    }
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Verb {
+    /// Make a new, empty database
+    Create(Create),
+    /// Store documents, one verdict each; makes the database when there is none
+    Add(Add),
+    /// Find stored documents that are alike; stores nothing
+    Query(QueryArgs),
+    /// Show what is stored about a key
+    Get(Get),
+    /// Show sizes, parameters, and what the index promises
+    Stats(OfDatabase),
+}
+
+#[derive(Debug, Args)]
+pub struct Create {
+    /// The database file
+    pub db: PathBuf,
+    #[command(flatten)]
+    pub creation: Creation,
+}
+
+#[derive(Debug, Args)]
+pub struct OfDatabase {
+    /// The database file
+    pub db: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub struct Get {
+    /// The database file
+    pub db: PathBuf,
+    /// The document's key
+    pub key: String,
+}
+
+#[derive(Debug, Args)]
+pub struct Add {
+    /// The database file
+    pub db: PathBuf,
+    #[command(flatten)]
+    pub inputs: Inputs,
+    #[command(flatten)]
+    pub creation: Creation,
+    /// When the documents were seen: RFC 3339 or Unix seconds; now by default
+    #[arg(long, value_name = "T", value_parser = time)]
+    seen_at: Option<u64>,
+    /// Store new and updated documents only; of the others, note the one they duplicate as seen
+    #[arg(long)]
+    pub only_new: bool,
+}
+
+impl Add {
+    /// When the documents were seen, in seconds since 1970.
+    pub fn seen_at(&self) -> Option<u64> {
+        self.seen_at.or_else(|| SystemTime::now().duration_since(UNIX_EPOCH).ok().map(|since| since.as_secs()))
+    }
+}
+
+#[derive(Debug, Args)]
+pub struct QueryArgs {
+    /// The database file
+    pub db: PathBuf,
+    #[command(flatten)]
+    pub inputs: Inputs,
+    /// The measure that decides
+    #[arg(long, value_enum, default_value = "resemblance")]
+    by: By,
+    /// From which resemblance on, in (0, 1], or up to which Hamming distance; the database's own by default
+    #[arg(long, value_name = "T")]
+    threshold: Option<f64>,
+    /// Which end of the 95 % interval must reach the threshold
+    #[arg(long, value_enum, default_value = "estimate")]
+    accept: AcceptArg,
+    /// The most matches of a query; 0 for all
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    pub limit: usize,
+    /// Show every key that holds a matching text, not only the first
+    #[arg(long)]
+    pub copies: bool,
+    /// Let a document match its own key
+    #[arg(long = "self")]
+    pub own: bool,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum By {
+    Resemblance,
+    Hamming,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum AcceptArg {
+    Low,
+    Estimate,
+    High,
+}
+
+impl QueryArgs {
+    /// The measure and its threshold.
+    pub fn measure(&self, params: &Params) -> Result<Measure> {
+        match (self.by, self.threshold) {
+            (By::Resemblance, threshold) => Ok(Measure::Resemblance(threshold.unwrap_or(params.threshold))),
+            (By::Hamming, None) => Ok(Measure::Hamming(params.hamming)),
+            (By::Hamming, Some(distance)) if distance.fract() == 0.0 && (0.0..=64.0).contains(&distance) => {
+                Ok(Measure::Hamming(distance as u32))
+            }
+            (By::Hamming, Some(distance)) => Err(Error::Invalid {
+                what: format!("--threshold {distance} with --by hamming"),
+                remedy: "give a whole number of bits, 0 to 64".into(),
+            }),
+        }
+    }
+
+    pub fn accept(&self) -> Accept {
+        match self.accept {
+            AcceptArg::Low => Accept::Low,
+            AcceptArg::Estimate => Accept::Estimate,
+            AcceptArg::High => Accept::High,
+        }
+    }
+}
+
+/// What to read, and how.
+#[derive(Clone, Debug, Args)]
+pub struct Inputs {
+    /// Files (one document each), directories, .jsonl files, any of them .gz or .zst; - for stdin
+    #[arg(required = true, value_name = "INPUT")]
+    pub inputs: Vec<String>,
+    /// What stdin holds
+    #[arg(long, value_enum, default_value = "text")]
+    pub format: Format,
+    /// The field of a JSON line that holds the key
+    #[arg(long, value_name = "NAME", default_value = "id")]
+    pub id_field: String,
+    /// The field of a JSON line that holds the text
+    #[arg(long, value_name = "NAME", default_value = "text")]
+    pub text_field: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// One document
+    Text,
+    /// A JSON object a line
+    Jsonl,
+    /// An INPUT a line
+    Paths,
+}
+
+/// Parameters of a database: kept in the file, refused on one that has others.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Creation options (kept in the file)")]
+pub struct Creation {
+    /// How texts are cut: words:WIDTH [default: words:5]
+    #[arg(long, value_name = "UNIT:WIDTH")]
+    shingle: Option<Shingling>,
+    /// The resemblance from which documents are near duplicates [default: 0.8]
+    #[arg(long, value_name = "T")]
+    threshold: Option<f64>,
+    /// The share of the pairs at the threshold that become candidates [default: 0.99]
+    #[arg(long, value_name = "P")]
+    recall: Option<f64>,
+    /// Values of a sample [default: 256]
+    #[arg(long, value_name = "N")]
+    sample: Option<usize>,
+    /// Entries of a signature [default: 128]
+    #[arg(long, value_name = "N")]
+    minhashes: Option<usize>,
+    /// The features of the simhash [default: words:2]
+    #[arg(long, value_name = "UNIT:WIDTH")]
+    simhash: Option<Shingling>,
+    /// The Hamming distance within which every simhash is found [default: 3]
+    #[arg(long, value_name = "D")]
+    hamming: Option<u32>,
+    /// Permuted simhash tables [default: one more than --hamming]
+    #[arg(long, value_name = "N")]
+    hamming_tables: Option<usize>,
+    /// Draws all hashes: a number, or random [default: 1]
+    #[arg(long, value_name = "N")]
+    seed: Option<Seed>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Seed {
+    Number(u64),
+    Random,
+}
+
+impl std::str::FromStr for Seed {
+    type Err = String;
+
+    fn from_str(text: &str) -> std::result::Result<Self, String> {
+        match text {
+            "random" => Ok(Seed::Random),
+            number => number.parse().map(Seed::Number).map_err(|_| "a whole number, or random".into()),
+        }
+    }
+}
+
+impl Creation {
+    /// `params` with the given options in their place. A random seed is drawn only for a new database.
+    pub fn applied_to(&self, mut params: Params, is_new: bool) -> Result<Params> {
+        fn set<T: Copy>(place: &mut T, given: Option<T>) {
+            *place = given.unwrap_or(*place);
+        }
+        set(&mut params.sketch.shingle, self.shingle);
+        set(&mut params.sketch.sample, self.sample);
+        set(&mut params.sketch.minhashes, self.minhashes);
+        set(&mut params.sketch.simhash, self.simhash);
+        set(&mut params.threshold, self.threshold);
+        set(&mut params.recall, self.recall);
+        if let Some(hamming) = self.hamming.filter(|&hamming| hamming != params.hamming || is_new) {
+            params.hamming = hamming;
+            params.hamming_tables = hamming as usize + 1;
+        }
+        set(&mut params.hamming_tables, self.hamming_tables);
+        match self.seed {
+            Some(Seed::Number(seed)) => params.sketch.seed = seed,
+            Some(Seed::Random) if is_new => params.sketch.seed = random_seed()?,
+            _ => {}
+        }
+        Ok(params)
+    }
+}
+
+fn random_seed() -> Result<u64> {
+    getrandom::u64()
+        .map_err(|error| Error::Io { doing: "draw a seed".into(), source: std::io::Error::other(error) })
+}
+
+/// Sizes: 512M, 2G, 65536.
+fn size(text: &str) -> std::result::Result<usize, String> {
+    let wrong = || "a size such as 65536, 512M or 2G".to_string();
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let shift = match text[digits.len()..].to_ascii_uppercase().as_str() {
+        "" | "B" => 0,
+        "K" | "KB" | "KIB" => 10,
+        "M" | "MB" | "MIB" => 20,
+        "G" | "GB" | "GIB" => 30,
+        _ => return Err(wrong()),
+    };
+    let number: usize = digits.parse().map_err(|_| wrong())?;
+    let bytes = number.checked_mul(1 << shift).ok_or_else(wrong)?;
+    if bytes < 1 << 20 { Err("at least 1M".into()) } else { Ok(bytes) }
+}
+
+/// Times: RFC 3339 or Unix seconds.
+fn time(text: &str) -> std::result::Result<u64, String> {
+    if let Ok(seconds) = text.parse() {
+        return Ok(seconds);
+    }
+    let time = humantime::parse_rfc3339_weak(text)
+        .map_err(|_| "a time such as 2026-01-31T12:00:00Z or 1769860800".to_string())?;
+    time.duration_since(UNIX_EPOCH).map(|since| since.as_secs()).map_err(|_| "a time after 1970".into())
+}
+
+/// Verbs and options that the interface has and this version does not.
+const LATER: &[&str] = &[
+    "compare", "sketch", "remove", "expire", "pairs", "clusters", "dedup", "verify", "compact", "rebuild", "merge",
+    "export", "import", "--contained", "--sketches", "--confirm", "--yes-no", "--labelled", "--weights", "--edit",
+    "--passages", "--no-containment", "--clusters", "--html", "--keep-sketches", "containment", "contained",
+    "agreement", "edit", "any", "warc",
+];
+
+/// The command line, or the exit code after a word on it.
+pub fn parse() -> std::result::Result<Cli, ExitCode> {
+    Cli::try_parse().map_err(|error| {
+        let words = error.context().flat_map(|(_, value)| match value {
+            clap::error::ContextValue::String(word) => vec![word.clone()],
+            _ => Vec::new(),
+        });
+        let later = words.into_iter().find(|word| {
+            let name = word.split_whitespace().next().unwrap_or(word);
+            LATER.contains(&name)
+        });
+        match later {
+            Some(word) if error.use_stderr() => eprintln!("sketchdb: {word}: not in this version yet"),
+            _ => drop(error.print()),
+        }
+        ExitCode::from(if error.use_stderr() { 2 } else { 0 })
+    })
+}

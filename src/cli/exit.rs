@@ -1,0 +1,86 @@
+//! How a verb ends: exit codes, and which wins when several hold.
+
+use sketchdb::Error;
+use std::process::ExitCode;
+
+/// What went well or wrong; several may hold. The first that applies, in this order, is the exit code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Outcome {
+    /// 5: the system failed.
+    System,
+    /// 4: the database is damaged, of another version or of other parameters.
+    Database,
+    /// 6: the database is locked, or needs a recovery that a reading verb may not do.
+    Locked,
+    /// 2: wrong usage or parameters.
+    Usage,
+    /// 3: some inputs could not be read.
+    Inputs,
+    /// 1: nothing found.
+    Nothing,
+    /// 0: done.
+    Done,
+}
+
+impl Outcome {
+    fn number(self) -> u8 {
+        match self {
+            Outcome::System => 5,
+            Outcome::Database => 4,
+            Outcome::Locked => 6,
+            Outcome::Usage => 2,
+            Outcome::Inputs => 3,
+            Outcome::Nothing => 1,
+            Outcome::Done => 0,
+        }
+    }
+
+    fn of(error: &Error) -> Self {
+        match error {
+            Error::Invalid { .. } | Error::Missing(_) | Error::Exists(_) => Outcome::Usage,
+            Error::Incompatible { .. } | Error::Corrupt { .. } => Outcome::Database,
+            Error::Locked(_) | Error::NeedsRecovery(_) => Outcome::Locked,
+            _ => Outcome::System,
+        }
+    }
+}
+
+/// Why a verb stopped before its end.
+pub enum Stop {
+    /// The library failed.
+    Failed(Error),
+    /// Writing to stdout failed.
+    Output(std::io::Error),
+}
+
+impl From<Error> for Stop {
+    fn from(error: Error) -> Self {
+        Stop::Failed(error)
+    }
+}
+
+impl From<std::io::Error> for Stop {
+    fn from(error: std::io::Error) -> Self {
+        Stop::Output(error)
+    }
+}
+
+/// How a verb ended.
+pub type Ended = Result<Outcome, Stop>;
+
+/// The exit code of a verb, after a word on stderr when it stopped.
+pub fn code(ended: Ended) -> ExitCode {
+    let outcome = match ended {
+        Ok(outcome) => outcome,
+        Err(Stop::Output(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => Outcome::Done,
+        Err(Stop::Output(error)) => {
+            eprintln!("sketchdb: write to stdout: {error}");
+            Outcome::System
+        }
+        Err(Stop::Failed(error)) => {
+            eprintln!("sketchdb: {error}");
+            Outcome::of(&error)
+        }
+    };
+    ExitCode::from(outcome.number())
+}

@@ -1,0 +1,167 @@
+//! JSON lines: one object a line, of which an id (string or integer) and a text (string) are read.
+
+use super::{Fields, Place, Problem};
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
+use std::borrow::Cow;
+use std::fmt;
+
+/// The key of a line and its text, handed to `take`. A line without id has the key FILE:LINE.
+pub fn read(
+    bytes: &[u8],
+    place: &Place,
+    fields: &Fields,
+    take: &mut dyn FnMut(&[u8]),
+) -> Result<(String, u64), Problem> {
+    let line = String::from_utf8_lossy(bytes);
+    let replaced = match &line {
+        Cow::Borrowed(_) => 0,
+        Cow::Owned(_) => bytes.utf8_chunks().filter(|chunk| !chunk.invalid().is_empty()).count() as u64,
+    };
+    let mut parser = serde_json::Deserializer::from_str(&line);
+    let found = Object(fields)
+        .deserialize(&mut parser)
+        .and_then(|found| parser.end().map(|()| found))
+        .map_err(|error| Problem::new(place, error))?;
+    let missing = |name: &str| Problem::new(place, format!("no field {name:?}"));
+    take(found.text.ok_or_else(|| missing(&fields.text))?.as_bytes());
+    Ok((found.id.unwrap_or_else(|| place.to_string()), replaced))
+}
+
+struct Found<'a> {
+    id: Option<String>,
+    text: Option<Cow<'a, str>>,
+}
+
+/// Reads an object's two fields and skips the others.
+struct Object<'f>(&'f Fields);
+
+impl<'de> DeserializeSeed<'de> for Object<'_> {
+    type Value = Found<'de>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Found<'de>, D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Object<'_> {
+    type Value = Found<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str("a JSON object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Found<'de>, A::Error> {
+        let mut found = Found { id: None, text: None };
+        while let Some(name) = map.next_key::<Cow<str>>()? {
+            if name == self.0.id {
+                found.id = map.next_value_seed(Id)?;
+            } else if name == self.0.text {
+                found.text = Some(map.next_value_seed(Text)?);
+            } else {
+                map.next_value::<IgnoredAny>()?;
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// A string or an integer; null is none.
+struct Id;
+
+impl<'de> DeserializeSeed<'de> for Id {
+    type Value = Option<String>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Option<String>, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Id {
+    type Value = Option<String>;
+
+    fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str("an id that is a string or an integer")
+    }
+
+    fn visit_unit<E>(self) -> Result<Option<String>, E> {
+        Ok(None)
+    }
+
+    fn visit_str<E>(self, id: &str) -> Result<Option<String>, E> {
+        Ok(Some(id.to_owned()))
+    }
+
+    fn visit_u64<E>(self, id: u64) -> Result<Option<String>, E> {
+        Ok(Some(id.to_string()))
+    }
+
+    fn visit_i64<E>(self, id: i64) -> Result<Option<String>, E> {
+        Ok(Some(id.to_string()))
+    }
+}
+
+/// A string, borrowed from the line where it has no escapes.
+struct Text;
+
+impl<'de> DeserializeSeed<'de> for Text {
+    type Value = Cow<'de, str>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Cow<'de, str>, D::Error> {
+        deserializer.deserialize_str(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Text {
+    type Value = Cow<'de, str>;
+
+    fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str("a text that is a string")
+    }
+
+    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Cow<'de, str>, E> {
+        Ok(Cow::Borrowed(text))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Cow<'de, str>, E> {
+        Ok(Cow::Owned(text.to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(line: &[u8]) -> Result<(String, String, u64), Problem> {
+        let place = Place { file: "f".into(), line: 7 };
+        let fields = Fields { id: "id".into(), text: "text".into() };
+        let mut text = Vec::new();
+        let (key, replaced) = read(line, &place, &fields, &mut |part| text.extend(part))?;
+        Ok((key, String::from_utf8(text).unwrap(), replaced))
+    }
+
+    #[test]
+    fn ids_are_strings_or_integers_or_the_place() {
+        for (line, key) in [
+            (&br#"{"id":"a","text":"t"}"#[..], "a"),
+            (br#"{"text":"t","id":12}"#, "12"),
+            (br#"{"text":"t","id":-3,"more":[1,{"x":null}]}"#, "-3"),
+            (br#"{"text":"t"}"#, "f:7"),
+            (br#"{"id":null,"text":"t"}"#, "f:7"),
+        ] {
+            assert_eq!(parse(line).unwrap(), (key.to_string(), "t".to_string(), 0));
+        }
+    }
+
+    #[test]
+    fn escapes_are_read_and_bad_bytes_replaced() {
+        assert_eq!(parse(br#"{"id":"a","text":"\u00e9\n"}"#).unwrap().1, "é\n");
+        assert_eq!(parse(b"{\"id\":\"a\",\"text\":\"x\xFFy\"}").unwrap(), ("a".into(), "x\u{FFFD}y".into(), 1));
+    }
+
+    #[test]
+    fn what_is_no_document_is_a_problem_with_its_place() {
+        for line in [&b"{"[..], b"[]", b"{}", br#"{"id":1.5,"text":"t"}"#, br#"{"id":"a","text":5}"#, b"{} {}", br#"{"id":"a","text":"\ud800"}"#] {
+            assert_eq!(parse(line).unwrap_err().place, "f:7", "{}", String::from_utf8_lossy(line));
+        }
+    }
+}

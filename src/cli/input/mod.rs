@@ -1,0 +1,100 @@
+//! What to read: files, directories, JSON lines, compressed or not, stdin → documents in order.
+//!
+//! One thread walks the inputs and cuts them into *pieces*; what is costly about a piece (parsing, reading a whole file) is
+//! left to the worker that takes it. A piece that cannot be read is a [`Problem`] with its place and harms no other.
+
+mod compressed;
+mod lines;
+mod walk;
+
+pub use walk::Walk;
+
+use std::fs::File;
+use std::io::Read;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// One document to be, as the walk found it.
+pub enum Piece {
+    /// A file that is one document.
+    File { key: String, path: PathBuf },
+    /// The document on stdin.
+    Stdin,
+    /// A line of a file of JSON lines.
+    Line { bytes: Vec<u8>, place: Place },
+    /// An input that cannot be read.
+    Problem(Problem),
+}
+
+impl Piece {
+    /// Bytes that the piece keeps in memory.
+    pub fn bytes(&self) -> usize {
+        match self {
+            Piece::Line { bytes, .. } => bytes.len(),
+            _ => 0,
+        }
+    }
+}
+
+/// A line of a file.
+#[derive(Clone, Debug)]
+pub struct Place {
+    pub file: Arc<str>,
+    pub line: u64,
+}
+
+impl std::fmt::Display for Place {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}:{}", self.file, self.line)
+    }
+}
+
+/// An input that could not be read, and why.
+#[derive(Debug)]
+pub struct Problem {
+    pub place: String,
+    pub what: String,
+}
+
+impl Problem {
+    pub fn new(place: impl ToString, what: impl ToString) -> Self {
+        Problem { place: place.to_string(), what: what.to_string() }
+    }
+}
+
+/// The fields of a JSON line.
+#[derive(Clone, Debug)]
+pub struct Fields {
+    pub id: String,
+    pub text: String,
+}
+
+/// A document: its key, and its text handed to `take` in chunks. How many ill-formed bytes were already replaced.
+pub fn read(
+    piece: Piece,
+    fields: &Fields,
+    take: &mut dyn FnMut(&[u8]),
+) -> Result<(String, u64), Problem> {
+    match piece {
+        Piece::Problem(problem) => Err(problem),
+        Piece::Line { bytes, place } => lines::read(&bytes, &place, fields, take),
+        Piece::Stdin => copy(std::io::stdin().lock(), "-", take).map(|()| ("-".to_owned(), 0)),
+        Piece::File { key, path } => {
+            let file = File::open(&path).map_err(|error| Problem::new(path.display(), error))?;
+            let reader = compressed::reader(&path, file).map_err(|error| Problem::new(path.display(), error))?;
+            copy(reader, &key, take).map(|()| (key, 0))
+        }
+    }
+}
+
+fn copy(mut reader: impl Read, place: &str, take: &mut dyn FnMut(&[u8])) -> Result<(), Problem> {
+    let mut buffer = vec![0; 1 << 16];
+    loop {
+        match reader.read(&mut buffer) {
+            Ok(0) => return Ok(()),
+            Ok(n) => take(&buffer[..n]),
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(Problem::new(place, error)),
+        }
+    }
+}

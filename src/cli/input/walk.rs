@@ -1,0 +1,132 @@
+//! The inputs in order, cut into pieces.
+
+use super::{Piece, Place, Problem, compressed};
+use crate::args::{Format, Inputs};
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+use std::sync::Arc;
+use walkdir::WalkDir;
+
+/// Walks inputs and gives their pieces to a sink, which returns false when no more are wanted.
+pub struct Walk<'a> {
+    format: Format,
+    sink: &'a mut dyn FnMut(Piece, bool) -> bool,
+    /// Bytes of input read by the walk itself.
+    pub read: &'a dyn Fn(u64),
+}
+
+impl<'a> Walk<'a> {
+    pub fn new(inputs: &Inputs, read: &'a dyn Fn(u64), sink: &'a mut dyn FnMut(Piece, bool) -> bool) -> Self {
+        Walk { format: inputs.format, sink, read }
+    }
+
+    /// All pieces of one input; whether more are wanted.
+    pub fn input(&mut self, input: &str) -> bool {
+        if input == "-" {
+            return self.stdin();
+        }
+        let path = Path::new(input);
+        match std::fs::metadata(path) {
+            Err(error) => self.problem(input, error),
+            Ok(metadata) if metadata.is_dir() => self.directory(input),
+            Ok(metadata) if metadata.is_file() => self.file(path, input.to_owned()),
+            Ok(_) => self.problem(input, "neither a file nor a directory"),
+        }
+    }
+
+    fn problem(&mut self, place: impl ToString, what: impl ToString) -> bool {
+        (self.sink)(Piece::Problem(Problem::new(place, what)), true)
+    }
+
+    fn stdin(&mut self) -> bool {
+        match self.format {
+            Format::Text => (self.sink)(Piece::Stdin, true),
+            Format::Jsonl => self.lines("-", std::io::stdin()),
+            Format::Paths => {
+                let mut lines = BufReader::new(std::io::stdin());
+                let mut line = String::new();
+                loop {
+                    line.clear();
+                    match lines.read_line(&mut line) {
+                        Ok(0) => return true,
+                        Ok(_) => {
+                            let path = line.trim_end_matches(['\n', '\r']).to_owned();
+                            if !path.is_empty() && path != "-" && !self.input(&path) {
+                                return false;
+                            }
+                        }
+                        Err(error) => return self.problem("-", error),
+                    }
+                }
+            }
+        }
+    }
+
+    /// Every file below a directory, in sorted order; keys are INPUT/path below it.
+    fn directory(&mut self, input: &str) -> bool {
+        for entry in WalkDir::new(input).sort_by_file_name() {
+            let entry = match entry {
+                Ok(entry) => entry,
+                Err(error) => {
+                    let place = error.path().map_or(input.into(), |path| path.display().to_string());
+                    if !self.problem(place, error) {
+                        return false;
+                    }
+                    continue;
+                }
+            };
+            let wanted = match std::fs::metadata(entry.path()) {
+                Ok(metadata) if metadata.is_file() => match entry.path().to_str() {
+                    Some(key) => self.file(entry.path(), key.to_owned()),
+                    None => self.problem(entry.path().display(), "a name that is not UTF-8 cannot be a key"),
+                },
+                Ok(metadata) if metadata.is_dir() => true,
+                Ok(_) => self.problem(entry.path().display(), "neither a file nor a directory"),
+                Err(error) => self.problem(entry.path().display(), error),
+            };
+            if !wanted {
+                return false;
+            }
+        }
+        true
+    }
+
+    fn file(&mut self, path: &Path, key: String) -> bool {
+        let inner = compressed::inner(path);
+        match inner.extension().and_then(|extension| extension.to_str()) {
+            Some("jsonl" | "ndjson") => {
+                let opened = File::open(path).and_then(|file| compressed::reader(path, file));
+                match opened {
+                    Ok(reader) => self.lines(&key, reader),
+                    Err(error) => self.problem(key, error),
+                }
+            }
+            Some("warc" | "wet") => self.problem(key, "WARC and WET are not read by this version yet"),
+            _ => (self.sink)(Piece::File { key, path: path.to_owned() }, false),
+        }
+    }
+
+    fn lines(&mut self, file: &str, reader: impl Read) -> bool {
+        let file: Arc<str> = file.into();
+        let mut reader = BufReader::with_capacity(1 << 18, reader);
+        for line in 1.. {
+            let place = Place { file: file.clone(), line };
+            let mut bytes = Vec::new();
+            match reader.read_until(b'\n', &mut bytes) {
+                Ok(0) => break,
+                Ok(n) => (self.read)(n as u64),
+                Err(error) => return self.problem(place, error),
+            }
+            while bytes.last().is_some_and(|byte| byte.is_ascii_whitespace()) {
+                bytes.pop();
+            }
+            // When nothing is buffered the next line may be long in coming: let go of what is there.
+            let wait = reader.buffer().is_empty();
+            if !bytes.is_empty() && !(self.sink)(Piece::Line { bytes, place }, wait) {
+                return false;
+            }
+        }
+        true
+    }
+}

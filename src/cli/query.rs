@@ -1,0 +1,152 @@
+//! `sketchdb query`: the stored documents that each input is alike to.
+
+use crate::args::{Common, QueryArgs};
+use crate::exit::{Ended, Outcome, Stop};
+use crate::output::{Output, rounded, short, visible};
+use crate::pipeline::{self, Event, Meter, Sketched};
+use crate::progress::Progress;
+use serde::Serialize;
+use sketchdb::{Answer, Database, Error, Match, Options, Query};
+
+#[derive(Serialize)]
+struct Line<'a> {
+    query: &'a str,
+    #[serde(rename = "match")]
+    found: &'a str,
+    resemblance: Option<f64>,
+    low: Option<f64>,
+    high: Option<f64>,
+    containment: Option<f64>,
+    contained: Option<f64>,
+    hamming: Option<u32>,
+    agreement: Option<f64>,
+    edit: Option<f64>,
+    edit_raw: Option<f64>,
+    exact: bool,
+    copies: u64,
+    found_by: Vec<&'static str>,
+    passage: Option<[u64; 2]>,
+}
+
+/// A query's key, how many bytes of it were replaced, and its answer.
+type Answered = (String, u64, Result<Answer, Error>);
+
+pub fn run(verb: &QueryArgs, common: &Common) -> Ended {
+    let db = Database::open(&verb.db, Options { memory: common.memory, read_only: true })?;
+    let query = Query {
+        by: Some(verb.measure(db.params())?),
+        accept: verb.accept(),
+        limit: verb.limit,
+        copies: verb.copies,
+        own: None,
+    };
+    // Wrong thresholds are told before any input is read, warnings once.
+    let trial = db.query(&db.sketch("")?, &query)?;
+    let meter = Meter::default();
+    let mut telling = Telling {
+        json: common.json,
+        output: Output::new(),
+        progress: Progress::new(common, Some(&verb.inputs)),
+        matches: 0,
+        bounded: 0,
+    };
+    if let Some(recall) = trial.expected_recall {
+        telling.progress.warn(&format!(
+            "the index was not made for this threshold: about {:.1} % of the pairs at it are found",
+            100.0 * recall
+        ));
+    }
+    let work = |Sketched { key, sketch }: Sketched| -> Answered {
+        let own = (!verb.own).then(|| key.clone());
+        let answer = db.query(&sketch, &Query { own, ..query.clone() });
+        (key, sketch.replaced, answer)
+    };
+    let sketcher = db.sketcher();
+    pipeline::run(&verb.inputs, common, &meter, &sketcher, work, |event| telling.take(event, &meter))?;
+    telling.output.flush()?;
+    if telling.bounded > 0 {
+        telling.progress.warn(&format!(
+            "{} answers were bounded: the document shares a term with more than 1,024 others, of which 64 were compared",
+            telling.bounded
+        ));
+    }
+    telling.progress.finish(&meter, &[(telling.matches, "matches")]);
+    Ok(match (telling.progress.any_problem(), telling.matches) {
+        (true, _) => Outcome::Inputs,
+        (false, 0) => Outcome::Nothing,
+        (false, _) => Outcome::Done,
+    })
+}
+
+struct Telling {
+    json: bool,
+    output: Output,
+    progress: Progress,
+    matches: u64,
+    bounded: u64,
+}
+
+impl Telling {
+    fn take(&mut self, event: Event<Answered>, meter: &Meter) -> Result<(), Stop> {
+        match event {
+            Event::Done((key, replaced, answer)) => {
+                let answer = answer?;
+                self.progress.step(meter);
+                self.progress.replaced(&key, replaced);
+                self.bounded += u64::from(answer.bounded);
+                self.matches += answer.matches.len() as u64;
+                if self.json { self.tell_json(&key, &answer)? } else { self.tell(&key, &answer)? }
+            }
+            Event::Problem(problem) => self.progress.problem(&problem),
+            Event::Idle => {
+                self.output.flush()?;
+                self.progress.redraw(meter);
+            }
+        }
+        Ok(())
+    }
+
+    fn tell_json(&mut self, key: &str, answer: &Answer) -> Result<(), Stop> {
+        for found in &answer.matches {
+            self.output.json(&Line {
+                query: key,
+                found: &found.key,
+                resemblance: rounded(found.resemblance),
+                low: rounded(found.interval.map(|interval| interval.low)),
+                high: rounded(found.interval.map(|interval| interval.high)),
+                containment: rounded(found.containment),
+                contained: rounded(found.contained),
+                hamming: found.hamming,
+                agreement: rounded(found.agreement),
+                edit: None,
+                edit_raw: None,
+                exact: found.exact,
+                copies: found.copies,
+                found_by: found.found_by.names(),
+                passage: None,
+            })?;
+        }
+        Ok(())
+    }
+
+    fn tell(&mut self, key: &str, answer: &Answer) -> Result<(), Stop> {
+        if answer.matches.is_empty() {
+            return Ok(());
+        }
+        self.output.line(&format!("{}: {} alike", visible(key), answer.matches.len()))?;
+        self.output.line("  resemblance        interval        hamming  found by      match")?;
+        for found in &answer.matches {
+            self.output.line(&format!("  {}", row(found)))?;
+        }
+        Ok(())
+    }
+}
+
+fn row(found: &Match) -> String {
+    let interval = found.interval.map_or(String::new(), |i| format!("[{:.3}, {:.3}]", i.low, i.high));
+    let hamming = found.hamming.map_or("-".into(), |bits| bits.to_string());
+    let copies = if found.copies > 0 { format!("  (+{} copies)", found.copies) } else { String::new() };
+    let measure = if found.exact { "same text".into() } else { short(found.resemblance) };
+    let by = found.found_by.names().join(",");
+    format!("{measure:<11}  {interval:<16}  {hamming:>7}  {by:<12}  {}{copies}", visible(&found.key))
+}

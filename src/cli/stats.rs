@@ -1,0 +1,51 @@
+//! `sketchdb stats`: sizes, parameters, and what the index promises.
+
+use crate::args::{Common, OfDatabase};
+use crate::exit::{Ended, Outcome};
+use crate::output::{Output, bytes};
+use sketchdb::{Database, Options, Stats};
+
+pub fn run(verb: &OfDatabase, common: &Common) -> Ended {
+    let db = Database::open(&verb.db, Options { memory: common.memory, read_only: true })?;
+    let stats = db.stats()?;
+    let mut output = Output::new();
+    if common.json {
+        output.json(&stats)?;
+    } else {
+        tell(&stats, &mut output)?;
+    }
+    output.flush()?;
+    Ok(Outcome::Done)
+}
+
+fn tell(stats: &Stats, output: &mut Output) -> std::io::Result<()> {
+    let mut row = |name: &str, value: String| output.line(&format!("{name:<16}  {value}"));
+    row("documents", stats.documents.to_string())?;
+    row("contents", format!("{} distinct texts, {} dead", stats.contents, stats.dead_contents))?;
+    row("file", format!("{}, {} in use", bytes(stats.file_bytes), bytes(stats.live_bytes)))?;
+    row("records", bytes(stats.record_bytes))?;
+    row(
+        "index",
+        format!(
+            "{} entries in {} runs, {}, filters {}",
+            stats.index_entries,
+            stats.runs,
+            bytes(stats.index_bytes),
+            bytes(stats.filter_bytes)
+        ),
+    )?;
+    row("memory", format!("{} for {} entries not in a run", bytes(stats.index_memory), stats.memtable_entries))?;
+    row("bounded", format!("{} verdicts", stats.bounded))?;
+    row("bands", format!("{} of {} rows", stats.bands, stats.rows))?;
+    if let serde_json::Value::Object(params) = stats.params.to_json() {
+        for (name, value) in params {
+            row(&name.replace('_', "-"), value.to_string().trim_matches('"').to_owned())?;
+        }
+    }
+    output.line("")?;
+    output.line("resemblance  candidate  reported")?;
+    for point in &stats.curve {
+        output.line(&format!("{:<11.2}  {:<9.4}  {:.4}", point.resemblance, point.candidate, point.reported))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,258 @@
+//! The additions of one commit, seen on top of the view that they are made on.
+//!
+//! Nothing is written until [`Batch::write`]; look-ups find what the batch added before, so that adding many documents at
+//! once says what adding them one at a time would say.
+
+use super::pending::PendingEntries;
+use super::reader::Reader;
+use crate::error::Result;
+use crate::id::{ContentId, DocId};
+use crate::index::indexing::Indexing;
+use crate::index::memtable::Memtable;
+use crate::index::term::{Address, Space};
+use crate::sketch::Sketch;
+use crate::store::commit::Commit;
+use crate::store::frame::Kind;
+use crate::store::postings;
+use crate::store::record::{Amendment, ContentRecord, Counters, DocumentRecord};
+use crate::store::view::{StoredDocument, View};
+use roaring::RoaringTreemap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeInclusive;
+use std::sync::Arc;
+
+/// The holders of a content, and which rows of the set changed.
+struct Held {
+    set: RoaringTreemap,
+    rows: BTreeSet<u64>,
+}
+
+/// Additions and changes on top of a view.
+pub(crate) struct Batch<'v> {
+    view: &'v View,
+    indexing: &'v Indexing,
+    pub counters: Counters,
+    contents: Vec<(u64, Vec<u8>)>,
+    documents: Vec<(u64, Vec<u8>)>,
+    amendments: BTreeMap<DocId, Amendment>,
+    held: BTreeMap<ContentId, Held>,
+    buried: RoaringTreemap,
+    entries: PendingEntries,
+}
+
+/// What a batch leaves behind once it is written.
+pub(crate) struct Written {
+    pub counters: Counters,
+    pub memtable: Memtable,
+    pub dead: Arc<RoaringTreemap>,
+    /// How many index entries were added.
+    pub entries: u64,
+}
+
+impl<'v> Batch<'v> {
+    pub fn new(view: &'v View, indexing: &'v Indexing) -> Self {
+        Batch {
+            view,
+            indexing,
+            counters: view.counters,
+            contents: Vec::new(),
+            documents: Vec::new(),
+            amendments: BTreeMap::new(),
+            held: BTreeMap::new(),
+            buried: RoaringTreemap::new(),
+            entries: PendingEntries::default(),
+        }
+    }
+
+    pub fn indexing(&self) -> &'v Indexing {
+        self.indexing
+    }
+
+    /// A new document that holds a content, which is new too when `content` is `None`.
+    pub fn insert(
+        &mut self,
+        key: &str,
+        sketch: &Sketch,
+        content: Option<(ContentId, DocId)>,
+        seen: Option<u64>,
+    ) -> Result<DocId> {
+        let document = DocId(self.counters.next_document);
+        self.counters.next_document += 1;
+        self.counters.documents += 1;
+        let content = self.take_hold(document, sketch, content)?;
+        let record = DocumentRecord { key, content: content.0, first_seen: seen };
+        self.documents.push((document.0, record.encode()));
+        self.entries.push(Indexing::key(key), (document.0 - self.counters.unflushed_document) as u16);
+        Ok(document)
+    }
+
+    /// A document lets go of its content and holds another, which is new when `content` is `None`.
+    pub fn update(
+        &mut self,
+        document: DocId,
+        state: &StoredDocument,
+        sketch: &Sketch,
+        content: Option<(ContentId, DocId)>,
+        seen: Option<u64>,
+    ) -> Result<()> {
+        let content = self.take_hold(document, sketch, content)?;
+        self.let_go(document, state.content)?;
+        let last_seen = state.last_seen.max(seen);
+        self.amendments.insert(document, Amendment { content: content.0, last_seen, removed: false });
+        Ok(())
+    }
+
+    /// Moves a document's last-seen time forward, never back.
+    pub fn see(&mut self, document: DocId, state: &StoredDocument, seen: Option<u64>) {
+        if seen > state.last_seen {
+            let amendment = Amendment { content: state.content.0, last_seen: seen, removed: state.removed };
+            self.amendments.insert(document, amendment);
+        }
+    }
+
+    fn take_hold(
+        &mut self,
+        document: DocId,
+        sketch: &Sketch,
+        content: Option<(ContentId, DocId)>,
+    ) -> Result<ContentId> {
+        let Some((content, founder)) = content else { return Ok(self.found(document, sketch)) };
+        let held = self.held(content, founder)?;
+        // The first row of a set that was its founder alone is written with it.
+        held.rows.insert(postings::row_of(founder.0));
+        held.set.insert(document.0);
+        held.rows.insert(postings::row_of(document.0));
+        Ok(content)
+    }
+
+    /// A new content.
+    fn found(&mut self, founder: DocId, sketch: &Sketch) -> ContentId {
+        let content = ContentId(self.counters.next_content);
+        self.counters.next_content += 1;
+        self.counters.contents += 1;
+        let sample = sketch.sample.encode();
+        let signature = sketch.signature.as_ref().map(|signature| signature.encode());
+        let record = ContentRecord {
+            hash: sketch.hash.0,
+            founder: founder.0,
+            bytes: sketch.bytes,
+            passage: None,
+            sample: Some(&sample),
+            signature: signature.as_deref(),
+            simhash: sketch.simhash.map(|simhash| simhash.0),
+            edit: None,
+        };
+        self.contents.push((content.0, record.encode()));
+        let number = (content.0 - self.counters.unflushed_content) as u16;
+        for address in self.indexing.addresses(&sketch.hash, sketch.signature.as_ref(), sketch.simhash) {
+            self.entries.push(address, number);
+        }
+        content
+    }
+
+    fn let_go(&mut self, document: DocId, content: ContentId) -> Result<()> {
+        let founder = self.content(content, |record| Ok(DocId(record.founder)))?;
+        let held = self.held(content, founder)?;
+        held.set.remove(document.0);
+        held.rows.insert(postings::row_of(document.0));
+        if held.set.is_empty() {
+            self.buried.insert(content.0);
+            self.counters.contents -= 1;
+        }
+        Ok(())
+    }
+
+    fn held(&mut self, content: ContentId, founder: DocId) -> Result<&mut Held> {
+        if !self.held.contains_key(&content) {
+            let set = Reader::holders(self, content, founder)?;
+            self.held.insert(content, Held { set, rows: BTreeSet::new() });
+        }
+        Ok(self.held.get_mut(&content).expect("it was just put there"))
+    }
+
+    /// The record of a document or content that this batch added.
+    fn added(records: &[(u64, Vec<u8>)], id: u64) -> Option<&[u8]> {
+        let first = records.first()?.0;
+        records.get(id.checked_sub(first)? as usize).map(|record| &record.1[..])
+    }
+
+    /// Puts everything into a commit.
+    pub fn write(self, commit: &Commit) -> Result<Written> {
+        let mut counters = self.counters;
+        counters.content_bytes += commit.append(Kind::Contents, &self.contents)?;
+        counters.document_bytes += commit.append(Kind::Documents, &self.documents)?;
+        commit.amend(self.amendments.iter().map(|(id, amendment)| (*id, amendment)))?;
+        for (content, held) in &self.held {
+            commit.set_holders(*content, &held.set, held.rows.iter().copied())?;
+        }
+        let mut dead = self.view.dead.clone();
+        if !self.buried.is_empty() {
+            *Arc::make_mut(&mut dead) |= &self.buried;
+            let rows: BTreeSet<u64> = self.buried.iter().map(postings::row_of).collect();
+            commit.set_dead(&dead, rows.into_iter())?;
+        }
+        let entries = self.entries.into_packed();
+        let added = entries.len() as u64;
+        let memtable = match entries.is_empty() {
+            true => self.view.memtable.clone(),
+            false => self.view.memtable.with_part(entries),
+        };
+        Ok(Written { counters, memtable, dead, entries: added })
+    }
+}
+
+impl Reader for Batch<'_> {
+    fn scan(&self, range: &RangeInclusive<Address>, each: &mut dyn FnMut(Address, u64) -> bool) -> Result<()> {
+        let keys = range.start().space() == Space::KEYS;
+        let mut each = |address, id| (!keys && self.buried.contains(id)) || each(address, id);
+        if !self.view.scan(range, &mut each)? {
+            return Ok(());
+        }
+        let base = if keys { self.counters.unflushed_document } else { self.counters.unflushed_content };
+        for number in self.entries.numbers(*range.start()) {
+            if !each(*range.start(), base + u64::from(number)) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn content<T>(&self, id: ContentId, read: impl FnOnce(ContentRecord) -> Result<T>) -> Result<T> {
+        match Self::added(&self.contents, id.0) {
+            Some(bytes) => read(ContentRecord::decode(bytes)?),
+            None => self.view.content(id, read),
+        }
+    }
+
+    fn document(&self, id: DocId) -> Result<StoredDocument> {
+        let mut document = match Self::added(&self.documents, id.0) {
+            None => self.view.document(id)?,
+            Some(bytes) => {
+                let record = DocumentRecord::decode(bytes)?;
+                StoredDocument {
+                    key: record.key.to_owned(),
+                    content: ContentId(record.content),
+                    first_seen: record.first_seen,
+                    last_seen: record.first_seen,
+                    removed: false,
+                }
+            }
+        };
+        if let Some(amendment) = self.amendments.get(&id) {
+            document.content = ContentId(amendment.content);
+            document.last_seen = amendment.last_seen;
+            document.removed = amendment.removed;
+        }
+        Ok(document)
+    }
+
+    fn holders(&self, content: ContentId, founder: DocId) -> Result<RoaringTreemap> {
+        match self.held.get(&content) {
+            Some(held) => Ok(held.set.clone()),
+            None if Self::added(&self.contents, content.0).is_some() => {
+                Ok(std::iter::once(founder.0).collect())
+            }
+            None => self.view.holders(content, founder),
+        }
+    }
+}

@@ -1,0 +1,274 @@
+//! The handle: opening and closing a database, and what its verbs share.
+
+use super::add::{Added, Document, Policy, check_key};
+use super::params::Params;
+use super::writer::{GROUP, Job, Writer};
+use crate::error::{Error, Result};
+use crate::id::{ContentHash, DatabaseId};
+use crate::index::indexing::Indexing;
+use crate::index::memtable::{Memtable, packed};
+use crate::sketch::{Signature, Simhash, Sketcher};
+use crate::store::disk::{Disk, FileDisk};
+use crate::store::file::{Birth, KNOWN_ANSWER, PARAMS, StoreFile};
+use crate::store::merging::Merging;
+use crate::store::run::FilterBudget;
+use crate::store::view::View;
+use std::collections::VecDeque;
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
+
+/// What belongs to the process that opens a database, not to the file.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Bytes of memory for caches; 256 MiB by default. Half is redb's page cache, an eighth holds filters; the memtable
+    /// (at most some 16 MiB) and the directories of the runs (a thousandth of the index) come on top.
+    pub memory: usize,
+    /// Never write: many processes may read one file at once. A file that its writer did not close is refused.
+    pub read_only: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options { memory: 256 << 20, read_only: false }
+    }
+}
+
+/// A near-duplicate database: one file, any number of threads.
+///
+/// ```
+/// use sketchdb::{Database, Options, Params, Query, Verdict};
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("pages.sketchdb");
+/// Database::create(&path, &Params::default())?;
+/// let db = Database::open(&path, Options::default())?;
+///
+/// let text = "the quick brown fox jumps over the lazy dog and runs into the deep dark wood beyond the hill";
+/// assert_eq!(db.add("http://example.org/a", text)?.verdict, Verdict::New);
+/// assert_eq!(db.add("http://example.org/b", text)?.verdict, Verdict::Exact);
+///
+/// let other = text.to_uppercase() + "!";
+/// let answer = db.query(&db.sketch(&other)?, &Query::default())?;
+/// assert_eq!(answer.matches[0].key, "http://example.org/a");
+/// assert_eq!(answer.matches[0].resemblance, Some(1.0));
+/// assert!(!answer.matches[0].exact);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Database {
+    params: Params,
+    indexing: Indexing,
+    read_only: bool,
+    view: RwLock<Arc<View>>,
+    writer: Mutex<Writer>,
+    queue: Mutex<VecDeque<Arc<Job>>>,
+    filters: Arc<FilterBudget>,
+    failed: OnceLock<String>,
+    sketchers: Mutex<Vec<Sketcher>>,
+    prototype: Sketcher,
+    disk: Arc<dyn Disk>,
+    // Last: the file closes after everything that reads it is gone.
+    file: StoreFile,
+}
+
+impl std::fmt::Debug for Database {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Database").field("params", &self.params).finish_non_exhaustive()
+    }
+}
+
+impl Database {
+    /// Makes a new, empty database file. Fails with [`Error::Exists`] when something is at the path.
+    pub fn create(path: impl AsRef<Path>, params: &Params) -> Result<()> {
+        with_birth(params, |birth| StoreFile::create_at(path.as_ref(), birth))
+    }
+
+    /// Opens a database. A writer that died is recovered from.
+    pub fn open(path: impl AsRef<Path>, options: Options) -> Result<Self> {
+        let path = path.as_ref();
+        let disk = match options.read_only {
+            true => FileDisk::open_read_only(path)?,
+            false => FileDisk::open_writable(path)?,
+        };
+        Self::load(Arc::new(disk), options, path)
+    }
+
+    /// Makes a new database on a medium of the caller's, which must be empty.
+    pub fn create_on(disk: Arc<dyn Disk>, params: &Params) -> Result<()> {
+        with_birth(params, |birth| StoreFile::create_on(Box::new(disk), birth, 1 << 20).map(|_| ()))
+    }
+
+    /// Opens a database on a medium of the caller's.
+    pub fn open_on(disk: Arc<dyn Disk>, options: Options) -> Result<Self> {
+        Self::load(disk, options, Path::new("the database"))
+    }
+
+    fn load(disk: Arc<dyn Disk>, options: Options, path: &Path) -> Result<Self> {
+        let cache = options.memory / 2;
+        let file = match options.read_only {
+            true => StoreFile::open_read_only(Box::new(disk.clone()), cache, path)?,
+            false => StoreFile::open_writable(Box::new(disk.clone()), cache)?,
+        };
+        let params = Params::from_json(&file.meta(PARAMS)?)?;
+        check_known_answer(&params, &file)?;
+        let indexing = params.indexing()?;
+        let filters = FilterBudget::new(options.memory / 8);
+        let (mut view, unfinished) = View::load(&file, indexing.prefixes(), &filters)?;
+        view.memtable = replay(&view, &indexing)?;
+        let merging =
+            unfinished.map(|unfinished| Merging::resume(unfinished, &view.runs, indexing.prefixes())).transpose()?;
+        Ok(Database {
+            prototype: Sketcher::new(&params.sketch)?,
+            params,
+            indexing,
+            read_only: options.read_only,
+            view: RwLock::new(Arc::new(view)),
+            writer: Mutex::new(Writer::new(merging)),
+            queue: Mutex::default(),
+            filters,
+            failed: OnceLock::new(),
+            sketchers: Mutex::default(),
+            disk,
+            file,
+        })
+    }
+
+    /// The parameters that the file was made with.
+    pub fn params(&self) -> &Params {
+        &self.params
+    }
+
+    /// A sketcher for this database: one a thread, kept from text to text.
+    pub fn sketcher(&self) -> Sketcher {
+        self.prototype.clone()
+    }
+
+    /// The sketch of a text, by a sketcher that the database keeps.
+    pub fn sketch(&self, text: impl AsRef<[u8]>) -> Result<crate::sketch::Sketch> {
+        let pool = || self.sketchers.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut sketcher = pool().pop().unwrap_or_else(|| self.sketcher());
+        let sketch = sketcher.sketch(text.as_ref());
+        pool().push(sketcher);
+        Ok(sketch)
+    }
+
+    /// Adds a document: its verdict, once it is durable. Threads that add at the same time share a commit.
+    pub fn add(&self, key: impl Into<String>, text: impl AsRef<[u8]>) -> Result<Added> {
+        let document = Document { key: key.into(), sketch: self.sketch(text)?, seen_at: None };
+        let added = self.add_batch(vec![document], Policy::Everything)?;
+        added.into_iter().next().ok_or_else(|| Error::Failed("no verdict was given".into()))
+    }
+
+    /// Adds documents as if one after the other: a verdict each, in order, once all are durable. Up to 8,192 documents
+    /// become durable together or not at all; more take several commits.
+    pub fn add_batch(&self, documents: Vec<Document>, policy: Policy) -> Result<Vec<Added>> {
+        documents.iter().try_for_each(|document| check_key(&document.key))?;
+        if self.read_only {
+            return Err(Error::invalid("a database opened read-only", "open it for writing to add to it"));
+        }
+        let mut all = Vec::with_capacity(documents.len());
+        let mut rest = documents.into_iter().peekable();
+        while rest.peek().is_some() {
+            let job = Job::new(rest.by_ref().take(GROUP).collect(), policy);
+            all.extend(self.commit_job(&job)?);
+        }
+        Ok(all)
+    }
+
+    /// Closes the database and says whether that went well; dropping it closes it in silence.
+    pub fn close(self) -> Result<()> {
+        match self.read_only {
+            true => Ok(()),
+            false => self.settle(),
+        }
+    }
+
+    pub(crate) fn view(&self) -> Arc<View> {
+        self.view.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(crate) fn show(&self, view: View) {
+        *self.view.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(view);
+    }
+
+    pub(crate) fn writer(&self) -> MutexGuard<'_, Writer> {
+        self.writer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn queue(&self) -> MutexGuard<'_, VecDeque<Arc<Job>>> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn indexing(&self) -> &Indexing {
+        &self.indexing
+    }
+
+    pub(crate) fn file(&self) -> &StoreFile {
+        &self.file
+    }
+
+    pub(crate) fn filters(&self) -> &Arc<FilterBudget> {
+        &self.filters
+    }
+
+    pub(crate) fn disk(&self) -> &dyn Disk {
+        &*self.disk
+    }
+
+    /// An error when an earlier failure made the handle unusable.
+    pub(crate) fn usable(&self) -> Result<()> {
+        self.failed.get().map_or(Ok(()), |failure| Err(Error::Failed(failure.clone())))
+    }
+
+    /// Makes the handle unusable; what failed, in words.
+    pub(crate) fn fail(&self, error: &Error) -> String {
+        self.failed.get_or_init(|| error.to_string()).clone()
+    }
+}
+
+fn with_birth<T>(params: &Params, create: impl FnOnce(Birth) -> Result<T>) -> Result<T> {
+    params.check()?;
+    let json = serde_json::to_vec(&params.to_json()).map_err(|e| Error::invalid("parameters", e))?;
+    let id = getrandom::u64().map_err(|error| Error::io("draw a database id", std::io::Error::other(error)))?;
+    create(Birth { id: DatabaseId(id), params: &json, known_answer: &params.known_answer()? })
+}
+
+fn check_known_answer(params: &Params, file: &StoreFile) -> Result<()> {
+    let (expected, found) = (params.known_answer()?, file.meta(KNOWN_ANSWER)?);
+    let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    match expected == found {
+        true => Ok(()),
+        false => Err(Error::Incompatible {
+            name: "sketches of the known text (this build hashes differently)".into(),
+            expected: hex(&expected),
+            found: hex(&found),
+        }),
+    }
+}
+
+/// Builds the memtable again from the records that no run indexes.
+fn replay(view: &View, indexing: &Indexing) -> Result<Memtable> {
+    let counters = &view.counters;
+    let mut entries = Vec::new();
+    view.contents_from(counters.unflushed_content, |id, record| {
+        let signature = record.signature.map(Signature::decode);
+        let number = (id - counters.unflushed_content) as u16;
+        let hash = ContentHash(record.hash);
+        let addresses = indexing.addresses(&hash, signature.as_ref(), record.simhash.map(Simhash));
+        entries.extend(addresses.map(|address| packed(address, number)));
+        Ok(())
+    })?;
+    view.documents_from(counters.unflushed_document, |id, record| {
+        entries.push(packed(Indexing::key(record.key), (id - counters.unflushed_document) as u16));
+        Ok(())
+    })?;
+    let memtable = Memtable::new(indexing.prefixes());
+    Ok(if entries.is_empty() { memtable } else { memtable.with_part(entries) })
+}
+
+impl Drop for Database {
+    fn drop(&mut self) {
+        if !self.read_only && self.usable().is_ok() {
+            // Nothing is lost when this fails: the next one to open the file does the work.
+            let _ = self.settle();
+        }
+    }
+}

@@ -1,0 +1,23 @@
+//! The database: sketches in, verdicts and matches out.
+//!
+//! A verb has its name on every floor: `sketchdb add` is `cli/add.rs` is `db/add.rs`. Readers work on a view that never
+//! changes; writers queue up, and whoever holds the writer's lock commits for all who wait (group commit).
+
+pub(crate) mod params;
+mod reader;
+mod candidate;
+mod pending;
+mod batch;
+mod database;
+mod writer;
+mod add;
+mod query;
+mod get;
+mod stats;
+
+pub use add::{Added, Document, Policy, Verdict};
+pub use database::{Database, Options};
+pub use get::Stored;
+pub use params::Params;
+pub use query::{Accept, Answer, FoundBy, Match, Measure, Query};
+pub use stats::{CurvePoint, Stats};

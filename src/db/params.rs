@@ -1,0 +1,163 @@
+//! The parameters of a database: chosen once, kept in the file, the same for everything in it.
+
+use crate::error::{Error, Result};
+use crate::index::indexing::Indexing;
+use crate::index::{Bands, TableDesign};
+use crate::sketch::{SketchParams, Sketcher};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// What fixes the sketches and the indexes of a database.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Params {
+    /// What fixes a sketch.
+    #[serde(flatten)]
+    pub sketch: SketchParams,
+    /// The resemblance from which documents are near duplicates, in (0, 1]; .8 by default.
+    pub threshold: f64,
+    /// The share of the pairs at the threshold that become candidates, in (0, 1); .99 by default.
+    pub recall: f64,
+    /// The Hamming distance within which every simhash is found, 1 to 7; 3 by default.
+    pub hamming: u32,
+    /// How many permuted tables find them; 4 by default.
+    pub hamming_tables: usize,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Params {
+            sketch: SketchParams::default(),
+            threshold: 0.8,
+            recall: 0.99,
+            hamming: 3,
+            hamming_tables: 4,
+        }
+    }
+}
+
+impl Params {
+    /// Checks every value against its range, and that they fit together.
+    pub fn check(&self) -> Result<()> {
+        self.sketch.check()?;
+        check_share("threshold", self.threshold)?;
+        if !(self.recall > 0.0 && self.recall < 1.0) {
+            return Err(Error::invalid(format!("recall {}", self.recall), "must lie in (0, 1)"));
+        }
+        self.indexing().map(|_| ())
+    }
+
+    /// Rows and bands of the index.
+    pub fn bands(&self) -> Result<Bands> {
+        Bands::choose(self.sketch.minhashes, self.threshold, self.recall)
+    }
+
+    pub(crate) fn indexing(&self) -> Result<Indexing> {
+        Ok(Indexing {
+            bands: self.bands()?,
+            tables: TableDesign::new(self.hamming, Some(self.hamming_tables))?,
+        })
+    }
+
+    /// The first parameter in which two sets differ is an error that names both values: `self` is the file's.
+    pub fn check_same(&self, wanted: &Params) -> Result<()> {
+        let (Value::Object(own), Value::Object(wanted)) = (self.to_json(), wanted.to_json()) else {
+            return Ok(());
+        };
+        match own.iter().find(|(name, value)| wanted.get(*name) != Some(value)) {
+            None => Ok(()),
+            Some((name, value)) => Err(Error::Incompatible {
+                name: name.replace('_', "-"),
+                expected: wanted.get(name).map_or("nothing".into(), Value::to_string),
+                found: value.to_string(),
+            }),
+        }
+    }
+
+    /// The stored form: a JSON object.
+    pub fn to_json(&self) -> Value {
+        serde_json::to_value(self).expect("parameters are plain values")
+    }
+
+    /// Reads the stored form. A parameter that this build does not know is an error: it would be ignored.
+    pub fn from_json(bytes: &[u8]) -> Result<Self> {
+        let corrupt = |error: serde_json::Error| Error::corrupt("parameters", error);
+        let value: Value = serde_json::from_slice(bytes).map_err(corrupt)?;
+        let params: Params = serde_json::from_value(value.clone()).map_err(corrupt)?;
+        let known = params.to_json();
+        if let Some((name, found)) = value.as_object().and_then(|all| all.iter().find(|p| known.get(p.0).is_none())) {
+            return Err(Error::Incompatible {
+                name: name.clone(),
+                expected: "no such parameter".into(),
+                found: found.to_string(),
+            });
+        }
+        params.check()?;
+        Ok(params)
+    }
+
+    /// What this build makes of a known text: two builds that differ here do not compare.
+    pub(crate) fn known_answer(&self) -> Result<Vec<u8>> {
+        let sketch = Sketcher::new(&self.sketch)?.sketch(known_text().as_bytes());
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(&sketch.hash.0);
+        hasher.update(&sketch.sample.encode());
+        hasher.update(&sketch.signature.as_ref().map(|signature| signature.encode()).unwrap_or_default());
+        hasher.update(&sketch.simhash.map_or(0, |simhash| simhash.0).to_le_bytes());
+        for address in self.indexing()?.addresses(&sketch.hash, sketch.signature.as_ref(), sketch.simhash) {
+            hasher.update(&address.bits().to_le_bytes());
+        }
+        Ok(hasher.finalize().as_bytes()[..16].to_vec())
+    }
+}
+
+/// A text that meets every rule of the canonical form: scripts, cases, widths, marks, separators.
+fn known_text() -> String {
+    let words: String = (0..700).map(|i| format!("word{} ", i * i % 1009)).collect();
+    words + "Ünïcödé ＦＵＬＬ ﬁ e\u{301} 漢字かなカナ ภาษาไทย 한국어 русский עברית العربية ①½ \u{1F600}\u{FE0F}\r\n İI"
+}
+
+pub(crate) fn check_share(name: &str, value: f64) -> Result<()> {
+    match value > 0.0 && value <= 1.0 {
+        true => Ok(()),
+        false => Err(Error::invalid(format!("{name} {value}"), "must lie in (0, 1]")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_stored_form_comes_back() {
+        let params = Params { threshold: 0.7, ..Params::default() };
+        let bytes = serde_json::to_vec(&params.to_json()).unwrap();
+        assert_eq!(Params::from_json(&bytes).unwrap(), params);
+    }
+
+    #[test]
+    fn unknown_parameters_are_refused() {
+        let mut value = Params::default().to_json();
+        value["colour"] = "blue".into();
+        let refused = Params::from_json(&serde_json::to_vec(&value).unwrap());
+        assert!(matches!(refused, Err(Error::Incompatible { name, .. }) if name == "colour"));
+    }
+
+    #[test]
+    fn differing_parameters_are_named() {
+        let other = Params { hamming_tables: 10, ..Params::default() };
+        let refused = Params::default().check_same(&other).unwrap_err();
+        assert_eq!(refused.to_string(), "incompatible hamming-tables: the file has 4, asked for was 10");
+    }
+
+    #[test]
+    fn known_answers_tell_parameters_apart() {
+        let mut answers: Vec<Vec<u8>> = [1, 2]
+            .map(|seed| Params { sketch: SketchParams { seed, ..SketchParams::default() }, ..Params::default() })
+            .iter()
+            .chain([&Params { threshold: 0.5, ..Params::default() }])
+            .map(|params| params.known_answer().unwrap())
+            .collect();
+        answers.dedup();
+        assert_eq!(answers.len(), 3);
+    }
+}

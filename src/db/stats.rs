@@ -1,0 +1,109 @@
+//! `stats`: how much is stored, what it takes, and what the index promises.
+
+use super::database::Database;
+use super::params::Params;
+use crate::error::{Error, Result};
+use crate::sketch::estimate::reach_probability;
+use serde::Serialize;
+
+/// The state of a database. Sizes are bytes.
+#[derive(Clone, Debug, Serialize)]
+pub struct Stats {
+    /// Living documents.
+    pub documents: u64,
+    /// Living contents: distinct texts.
+    pub contents: u64,
+    /// Clusters; `None` while the file keeps none.
+    pub clusters: Option<u64>,
+    /// Contents that no document holds and that compaction will drop.
+    pub dead_contents: u64,
+    /// The file.
+    pub file_bytes: u64,
+    /// The pages in use: the file without what it holds in reserve.
+    pub live_bytes: u64,
+    /// Records of contents and documents.
+    pub record_bytes: u64,
+    /// Entries in runs.
+    pub index_entries: u64,
+    /// Blocks and directories of runs.
+    pub index_bytes: u64,
+    /// Filters of runs.
+    pub filter_bytes: u64,
+    /// Runs.
+    pub runs: u64,
+    /// Entries in memory, not in a run yet.
+    pub memtable_entries: u64,
+    /// Memory that the memtable and the directories of the runs take.
+    pub index_memory: u64,
+    /// Verdicts for which a term shared by too many contents was not followed to its end.
+    pub bounded: u64,
+    /// Entries in a band.
+    pub rows: u64,
+    /// Bands.
+    pub bands: u64,
+    /// Every parameter.
+    #[serde(flatten)]
+    pub params: Params,
+    /// P(candidate) and P(reported) by resemblance.
+    pub curve: Vec<CurvePoint>,
+}
+
+/// What becomes of a pair with this resemblance.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct CurvePoint {
+    /// The true resemblance.
+    pub resemblance: f64,
+    /// The chance that the pair shares a band.
+    pub candidate: f64,
+    /// The chance that it is reported at the threshold, by the estimate of documents larger than a sample.
+    pub reported: f64,
+}
+
+impl Params {
+    /// The two curves at multiples of .05 and around the threshold. What is reported is a product of two chances: bands and
+    /// sample use independent hashes.
+    pub fn curve(&self) -> Result<Vec<CurvePoint>> {
+        let bands = self.bands()?;
+        let mut at: Vec<f64> = (1..=20).map(|step| f64::from(step) / 20.0).collect();
+        at.extend([-0.02, 0.0, 0.02].map(|step| self.threshold + step).into_iter().filter(|r| (0.0..=1.0).contains(r)));
+        at.sort_by(f64::total_cmp);
+        at.dedup_by(|a, b| (*a - *b).abs() < 1e-9);
+        Ok(at
+            .into_iter()
+            .map(|resemblance| {
+                let candidate = bands.candidate_probability(resemblance);
+                let reach = reach_probability(self.sketch.sample as u32, resemblance, self.threshold);
+                CurvePoint { resemblance, candidate, reported: candidate * reach }
+            })
+            .collect())
+    }
+}
+
+impl Database {
+    /// The state of the database. Reads every page in use to measure them.
+    pub fn stats(&self) -> Result<Stats> {
+        let view = self.view();
+        let bands = self.params().bands()?;
+        let runs = || view.runs.iter().map(|run| &*run.run);
+        Ok(Stats {
+            documents: view.counters.documents,
+            contents: view.counters.contents,
+            clusters: None,
+            dead_contents: view.dead.len(),
+            file_bytes: self.disk().len().map_err(|error| Error::io("measure the file", error))?,
+            live_bytes: view.live_bytes()?,
+            record_bytes: view.counters.content_bytes + view.counters.document_bytes,
+            index_entries: runs().map(|run| run.record.entries).sum(),
+            index_bytes: runs().map(|run| run.record.block_bytes).sum(),
+            filter_bytes: runs().map(|run| run.record.filter_bytes).sum(),
+            runs: view.runs.len() as u64,
+            memtable_entries: view.memtable.len() as u64,
+            index_memory: (view.memtable.bytes() + runs().map(|run| run.directory.bytes()).sum::<usize>()) as u64,
+            bounded: view.counters.bounded,
+            rows: bands.rows as u64,
+            bands: bands.bands as u64,
+            params: self.params().clone(),
+            curve: self.params().curve()?,
+        })
+    }
+}

@@ -1,0 +1,192 @@
+//! Group commit: whoever holds the writer's lock commits for all who wait.
+//!
+//! A commit may also flush the memtable and go on with a merge for a while, in proportion to what was added, so that merges
+//! keep up and no commit waits for a whole one. A commit that failed acknowledges nothing and latches the handle: whether
+//! it took effect is known only after reopening.
+
+use super::add::{Added, Document, Policy};
+use super::batch::{Batch, Written};
+use super::database::Database;
+use crate::error::{Error, Result};
+use crate::index::memtable::{MOST_NUMBERS, Memtable};
+use crate::index::tier::FAN_OUT;
+use crate::store::commit::Commit;
+use crate::store::flush::flush;
+use crate::store::merging::Merging;
+use crate::store::run::Run;
+use crate::store::view::View;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The most documents of one commit.
+pub(crate) const GROUP: usize = 8192;
+/// A memtable is flushed at this many contents.
+const FLUSH_CONTENTS: u64 = 32 * 1024;
+/// A memtable is flushed at this many documents: one commit more still fits its numbers.
+const FLUSH_DOCUMENTS: u64 = MOST_NUMBERS - GROUP as u64;
+/// A memtable is flushed on close when rebuilding it would take longer than some 50 ms.
+const FLUSH_ON_CLOSE: u64 = 8 * 1024;
+/// Entries merged for each entry added: more than the levels that an entry passes through.
+const MERGE_FACTOR: u64 = 8;
+/// Less than this is not worth a slice.
+const LEAST_SLICE: u64 = 100_000;
+/// Entries of unfinished merges that closing waits for.
+const MERGE_ON_CLOSE: u64 = 4_000_000;
+
+/// Documents that wait for a commit.
+pub(crate) struct Job {
+    documents: Vec<Document>,
+    policy: Policy,
+    outcome: Mutex<Option<Result<Vec<Added>>>>,
+}
+
+impl Job {
+    pub fn new(documents: Vec<Document>, policy: Policy) -> Arc<Self> {
+        Arc::new(Job { documents, policy, outcome: Mutex::new(None) })
+    }
+
+    fn settle(&self, outcome: Result<Vec<Added>>) {
+        *self.outcome.lock().unwrap_or_else(PoisonError::into_inner) = Some(outcome);
+    }
+
+    fn take(&self) -> Option<Result<Vec<Added>>> {
+        self.outcome.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+/// What only the holder of the writer's lock touches.
+pub(crate) struct Writer {
+    pub merging: Option<Merging>,
+    /// Entries that may be merged for those added since the last slice.
+    credit: u64,
+}
+
+impl Writer {
+    pub fn new(merging: Option<Merging>) -> Self {
+        Writer { merging, credit: 0 }
+    }
+}
+
+impl Database {
+    /// Puts a job in the queue and waits until somebody has committed it.
+    pub(crate) fn commit_job(&self, job: &Arc<Job>) -> Result<Vec<Added>> {
+        self.queue().push_back(job.clone());
+        loop {
+            let mut writer = self.writer();
+            if let Some(outcome) = job.take() {
+                return outcome;
+            }
+            let group = self.next_group();
+            match self.usable().and_then(|()| self.commit_group(&mut writer, &group)) {
+                Ok(outcomes) => group.iter().zip(outcomes).for_each(|(job, added)| job.settle(Ok(added))),
+                Err(error) => {
+                    let failed = self.fail(&error);
+                    group.iter().for_each(|job| job.settle(Err(Error::Failed(failed.clone()))));
+                    job.settle(Err(error));
+                }
+            }
+        }
+    }
+
+    /// The jobs at the head of the queue, as many as one commit takes.
+    fn next_group(&self) -> Vec<Arc<Job>> {
+        let mut queue = self.queue();
+        let mut group: Vec<Arc<Job>> = Vec::new();
+        let mut documents = 0;
+        while let Some(job) = queue.front() {
+            documents += job.documents.len();
+            if documents > GROUP && !group.is_empty() {
+                break;
+            }
+            group.extend(queue.pop_front());
+        }
+        group
+    }
+
+    fn commit_group(&self, writer: &mut Writer, group: &[Arc<Job>]) -> Result<Vec<Vec<Added>>> {
+        let view = self.view();
+        let mut batch = Batch::new(&view, self.indexing());
+        let mut outcomes = Vec::with_capacity(group.len());
+        for job in group {
+            let added = job.documents.iter().map(|document| batch.add(document, job.policy, self.params().threshold));
+            outcomes.push(added.collect::<Result<Vec<Added>>>()?);
+        }
+        let commit = Commit::begin(self.file())?;
+        let written = batch.write(&commit)?;
+        let counters = &written.counters;
+        let full = counters.next_content - counters.unflushed_content >= FLUSH_CONTENTS
+            || counters.next_document - counters.unflushed_document >= FLUSH_DOCUMENTS;
+        self.finish(writer, &view, commit, written, full)?;
+        Ok(outcomes)
+    }
+
+    /// Flushes when told, merges a little, commits, and shows the new state to readers.
+    fn finish(&self, writer: &mut Writer, view: &View, commit: Commit, written: Written, full: bool) -> Result<()> {
+        let Written { mut counters, mut memtable, dead, entries } = written;
+        let mut runs: Vec<Arc<Run>> = view.runs.iter().map(|run| run.run.clone()).collect();
+        let known = runs.len();
+        if full {
+            runs.push(flush(&memtable, view.prefixes(), &commit, &mut counters, self.filters())?);
+            memtable = Memtable::new(view.prefixes());
+        }
+        writer.credit += entries * MERGE_FACTOR;
+        if writer.merging.is_none() {
+            writer.merging = Merging::plan(&runs[..known], view.prefixes(), &mut counters);
+        }
+        if let Some(merging) = writer.merging.as_mut().filter(|_| writer.credit >= LEAST_SLICE) {
+            let budget = std::mem::take(&mut writer.credit);
+            if let Some(merged) = merging.slice(budget, view, &commit, self.filters())? {
+                writer.merging = None;
+                let at = runs.iter().position(|run| merged.inputs.contains(&run.number)).unwrap_or(0);
+                runs.retain(|run| !merged.inputs.contains(&run.number));
+                runs.insert(at, merged.run);
+            }
+        } else if writer.merging.is_none() {
+            writer.credit = writer.credit.min(LEAST_SLICE);
+        }
+        commit.finish(&counters)?;
+        self.show(view.next(self.file(), counters, runs, memtable, dead)?);
+        Ok(())
+    }
+
+    /// Leaves the file so that opening it is quick: a large memtable flushed, short merges finished.
+    pub(crate) fn settle(&self) -> Result<()> {
+        let mut writer = self.writer();
+        self.usable()?;
+        let view = self.view();
+        if view.counters.next_content - view.counters.unflushed_content >= FLUSH_ON_CLOSE {
+            self.step(&mut writer, true)?;
+        }
+        loop {
+            let view = self.view();
+            let rest = match &writer.merging {
+                Some(merging) => merging.remaining(&view.runs)?,
+                None if plannable(&view) => 0,
+                None => return Ok(()),
+            };
+            if rest > MERGE_ON_CLOSE {
+                return Ok(());
+            }
+            writer.credit = MERGE_ON_CLOSE;
+            self.step(&mut writer, false)?;
+        }
+    }
+
+    /// A commit that adds nothing.
+    fn step(&self, writer: &mut Writer, full: bool) -> Result<()> {
+        let view = self.view();
+        let commit = Commit::begin(self.file())?;
+        let written = Batch::new(&view, self.indexing()).write(&commit)?;
+        self.finish(writer, &view, commit, written, full).inspect_err(|error| {
+            self.fail(error);
+        })
+    }
+}
+
+/// Whether a merge is called for whose inputs are few enough to be merged while closing.
+fn plannable(view: &View) -> bool {
+    let levels: Vec<u32> = view.runs.iter().map(|run| run.run.record.level).collect();
+    crate::index::tier::next_merge(&levels).is_some_and(|range| {
+        debug_assert_eq!(range.len(), FAN_OUT);
+        view.runs[range].iter().map(|run| run.run.record.entries).sum::<u64>() <= MERGE_ON_CLOSE
+    })
+}
