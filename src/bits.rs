@@ -164,7 +164,8 @@ mod tests {
     use proptest::prelude::*;
 
     fn code(values: &[u64]) -> (EliasFano, Vec<u8>) {
-        let shape = EliasFano::new(values.len(), values.last().copied().unwrap_or(0) + values.len() as u64 % 3);
+        let shape =
+            EliasFano::new(values.len(), values.last().copied().unwrap_or(0) + values.len() as u64 % 3);
         let mut out = BitWriter::default();
         shape.encode(values.iter().copied(), &mut out);
         (shape, out.finish())

@@ -12,8 +12,8 @@ mod store;
 mod db;
 
 pub use db::{
-    Accept, Added, Answer, CurvePoint, Database, Document, FoundBy, Match, Measure, Options, Params, Policy, Query,
-    Stats, Stored, Verdict,
+    Accept, Added, Answer, CurvePoint, Database, Document, FoundBy, Match, Measure, Options, Params, Policy,
+    Query, Stats, Stored, Verdict,
 };
 pub use error::{Error, Result};
 pub use id::{ContentHash, ContentId, DatabaseId, DocId};

@@ -41,7 +41,14 @@ pub fn run(verb: &Add, common: &Common) -> Ended {
         committed: Instant::now(),
     };
     let sketcher = db.sketcher();
-    pipeline::run(&verb.inputs, common, &meter, &sketcher, |sketched| sketched, |event| adding.take(event, &meter))?;
+    pipeline::run(
+        &verb.inputs,
+        common,
+        &meter,
+        &sketcher,
+        |sketched| sketched,
+        |event| adding.take(event, &meter),
+    )?;
     adding.commit(&meter)?;
     adding.finish(&meter);
     let outcome = if adding.progress.any_problem() { Outcome::Inputs } else { Outcome::Done };
@@ -125,9 +132,10 @@ impl Adding<'_> {
             let of = added.of.as_deref();
             self.output.json(&Line { key, id, verdict, of, resemblance, cluster: None })?;
         } else {
-            let of = added.of.as_deref().map_or(String::new(), |of| {
-                format!("  {} of {}", short(added.resemblance), visible(of))
-            });
+            let of = added
+                .of
+                .as_deref()
+                .map_or(String::new(), |of| format!("  {} of {}", short(added.resemblance), visible(of)));
             self.output.line(&format!("{verdict:<9}  {}{of}", visible(key)))?;
         }
         Ok(())

@@ -98,7 +98,8 @@ pub struct Add {
 impl Add {
     /// When the documents were seen, in seconds since 1970.
     pub fn seen_at(&self) -> Option<u64> {
-        self.seen_at.or_else(|| SystemTime::now().duration_since(UNIX_EPOCH).ok().map(|since| since.as_secs()))
+        self.seen_at
+            .or_else(|| SystemTime::now().duration_since(UNIX_EPOCH).ok().map(|since| since.as_secs()))
     }
 }
 
@@ -302,10 +303,37 @@ fn time(text: &str) -> std::result::Result<u64, String> {
 
 /// Verbs and options that the interface has and this version does not.
 const LATER: &[&str] = &[
-    "compare", "sketch", "remove", "expire", "pairs", "clusters", "dedup", "verify", "compact", "rebuild", "merge",
-    "export", "import", "--contained", "--sketches", "--confirm", "--yes-no", "--labelled", "--weights", "--edit",
-    "--passages", "--no-containment", "--clusters", "--html", "--keep-sketches", "containment", "contained",
-    "agreement", "edit", "any", "warc",
+    "compare",
+    "sketch",
+    "remove",
+    "expire",
+    "pairs",
+    "clusters",
+    "dedup",
+    "verify",
+    "compact",
+    "rebuild",
+    "merge",
+    "export",
+    "import",
+    "--contained",
+    "--sketches",
+    "--confirm",
+    "--yes-no",
+    "--labelled",
+    "--weights",
+    "--edit",
+    "--passages",
+    "--no-containment",
+    "--clusters",
+    "--html",
+    "--keep-sketches",
+    "containment",
+    "contained",
+    "agreement",
+    "edit",
+    "any",
+    "warc",
 ];
 
 /// The command line, or the exit code after a word on it.

@@ -43,7 +43,11 @@ pub fn run(verb: &Get, common: &Common) -> Ended {
     } else {
         let or_dash = |time: Option<String>| time.unwrap_or("-".into());
         output.line(&format!("key         {}", visible(line.key)))?;
-        output.line(&format!("text        {}, {} shingles", bytes(line.bytes), line.shingles.unwrap_or(0)))?;
+        output.line(&format!(
+            "text        {}, {} shingles",
+            bytes(line.bytes),
+            line.shingles.unwrap_or(0)
+        ))?;
         output.line(&format!("copies      {}", line.copies))?;
         output.line(&format!("first seen  {}", or_dash(line.first_seen)))?;
         output.line(&format!("last seen   {}", or_dash(line.last_seen)))?;

@@ -42,7 +42,9 @@ pub fn short(share: Option<f64>) -> String {
 
 /// Control characters of a key made visible, so that a key cannot forge lines or move the cursor.
 pub fn visible(key: &str) -> String {
-    key.chars().flat_map(|c| if c.is_control() { c.escape_default().collect::<Vec<_>>() } else { vec![c] }).collect()
+    key.chars()
+        .flat_map(|c| if c.is_control() { c.escape_default().collect::<Vec<_>>() } else { vec![c] })
+        .collect()
 }
 
 /// Bytes for people.

@@ -29,10 +29,14 @@ impl Progress {
             let total = inputs.and_then(|inputs| total_bytes(&inputs.inputs));
             let bar = total.map_or_else(ProgressBar::new_spinner, ProgressBar::new);
             let template = match total {
-                Some(_) => "{msg} documents  {bytes} of {total_bytes}  {binary_bytes_per_sec}  {eta} left {wide_bar}",
+                Some(_) => {
+                    "{msg} documents  {bytes} of {total_bytes}  {binary_bytes_per_sec}  {eta} left {wide_bar}"
+                }
                 None => "{msg} documents  {bytes}  {binary_bytes_per_sec} {spinner}",
             };
-            bar.with_style(ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()))
+            bar.with_style(
+                ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()),
+            )
         });
         Progress { quiet: common.quiet, bar, began: Instant::now(), documents: 0, problems: 0, replaced: 0 }
     }

@@ -34,7 +34,10 @@ fn tell(stats: &Stats, output: &mut Output) -> std::io::Result<()> {
             bytes(stats.filter_bytes)
         ),
     )?;
-    row("memory", format!("{} for {} entries not in a run", bytes(stats.index_memory), stats.memtable_entries))?;
+    row(
+        "memory",
+        format!("{} for {} entries not in a run", bytes(stats.index_memory), stats.memtable_entries),
+    )?;
     row("bounded", format!("{} verdicts", stats.bounded))?;
     row("bands", format!("{} of {} rows", stats.bands, stats.rows))?;
     if let serde_json::Value::Object(params) = stats.params.to_json() {
@@ -45,7 +48,8 @@ fn tell(stats: &Stats, output: &mut Output) -> std::io::Result<()> {
     output.line("")?;
     output.line("resemblance  candidate  reported")?;
     for point in &stats.curve {
-        output.line(&format!("{:<11.2}  {:<9.4}  {:.4}", point.resemblance, point.candidate, point.reported))?;
+        output
+            .line(&format!("{:<11.2}  {:<9.4}  {:.4}", point.resemblance, point.candidate, point.reported))?;
     }
     Ok(())
 }

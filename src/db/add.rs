@@ -100,11 +100,19 @@ impl Batch<'_> {
             && state.content == content
         {
             self.see(*id, state, *seen_at);
-            return Ok(Added { id: Some(*id), verdict: Verdict::Unchanged, of: None, resemblance: None, bounded: false });
+            return Ok(Added {
+                id: Some(*id),
+                verdict: Verdict::Unchanged,
+                of: None,
+                resemblance: None,
+                bounded: false,
+            });
         }
         let own_id = own.as_ref().map(|own| own.0);
         let (other, bounded) = match same {
-            Some((content, founder)) => (self.first_holder(content, founder, own_id)?.map(|id| (id, 1.0)), false),
+            Some((content, founder)) => {
+                (self.first_holder(content, founder, own_id)?.map(|id| (id, 1.0)), false)
+            }
             None => self.most_alike(sketch, threshold, own_id)?,
         };
         self.counters.bounded += u64::from(bounded);
@@ -136,7 +144,12 @@ impl Batch<'_> {
     }
 
     /// The other document of the greatest resemblance that reaches the threshold.
-    fn most_alike(&self, sketch: &Sketch, threshold: f64, own: Option<DocId>) -> Result<(Option<Other>, bool)> {
+    fn most_alike(
+        &self,
+        sketch: &Sketch,
+        threshold: f64,
+        own: Option<DocId>,
+    ) -> Result<(Option<Other>, bool)> {
         let candidates = candidate::by_bands(self, self.indexing(), sketch)?;
         let mut accepted: Vec<Measures> = Vec::new();
         for (content, _) in &candidates.list {
@@ -145,7 +158,9 @@ impl Batch<'_> {
                 accepted.push(measures);
             }
         }
-        accepted.sort_by(|a, b| b.resemblance.partial_cmp(&a.resemblance).expect("no NaN").then(a.content.cmp(&b.content)));
+        accepted.sort_by(|a, b| {
+            b.resemblance.partial_cmp(&a.resemblance).expect("no NaN").then(a.content.cmp(&b.content))
+        });
         for measures in accepted {
             let holder = self.first_holder(measures.content, measures.founder, own)?;
             if let Some(other) = holder.zip(measures.resemblance) {

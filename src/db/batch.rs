@@ -202,7 +202,11 @@ impl<'v> Batch<'v> {
 }
 
 impl Reader for Batch<'_> {
-    fn scan(&self, range: &RangeInclusive<Address>, each: &mut dyn FnMut(Address, u64) -> bool) -> Result<()> {
+    fn scan(
+        &self,
+        range: &RangeInclusive<Address>,
+        each: &mut dyn FnMut(Address, u64) -> bool,
+    ) -> Result<()> {
         let keys = range.start().space() == Space::KEYS;
         let mut each = |address, id| (!keys && self.buried.contains(id)) || each(address, id);
         if !self.view.scan(range, &mut each)? {

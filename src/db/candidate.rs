@@ -146,10 +146,7 @@ pub(crate) fn measure(reader: &impl Reader, sketch: &Sketch, content: ContentId)
             interval: overlap.and_then(|overlap| overlap.resemblance_interval()),
             containment: overlap.and_then(|overlap| overlap.containment()),
             contained: overlap.and_then(|overlap| overlap.contained()),
-            hamming: sketch
-                .simhash
-                .zip(record.simhash)
-                .map(|(own, stored)| own.distance(Simhash(stored))),
+            hamming: sketch.simhash.zip(record.simhash).map(|(own, stored)| own.distance(Simhash(stored))),
             agreement: sketch
                 .signature
                 .as_ref()

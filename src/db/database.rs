@@ -113,8 +113,9 @@ impl Database {
         let filters = FilterBudget::new(options.memory / 8);
         let (mut view, unfinished) = View::load(&file, indexing.prefixes(), &filters)?;
         view.memtable = replay(&view, &indexing)?;
-        let merging =
-            unfinished.map(|unfinished| Merging::resume(unfinished, &view.runs, indexing.prefixes())).transpose()?;
+        let merging = unfinished
+            .map(|unfinished| Merging::resume(unfinished, &view.runs, indexing.prefixes()))
+            .transpose()?;
         Ok(Database {
             prototype: Sketcher::new(&params.sketch)?,
             params,
@@ -227,7 +228,8 @@ impl Database {
 fn with_birth<T>(params: &Params, create: impl FnOnce(Birth) -> Result<T>) -> Result<T> {
     params.check()?;
     let json = serde_json::to_vec(&params.to_json()).map_err(|e| Error::invalid("parameters", e))?;
-    let id = getrandom::u64().map_err(|error| Error::io("draw a database id", std::io::Error::other(error)))?;
+    let id =
+        getrandom::u64().map_err(|error| Error::io("draw a database id", std::io::Error::other(error)))?;
     create(Birth { id: DatabaseId(id), params: &json, known_answer: &params.known_answer()? })
 }
 

@@ -84,7 +84,9 @@ impl Params {
         let value: Value = serde_json::from_slice(bytes).map_err(corrupt)?;
         let params: Params = serde_json::from_value(value.clone()).map_err(corrupt)?;
         let known = params.to_json();
-        if let Some((name, found)) = value.as_object().and_then(|all| all.iter().find(|p| known.get(p.0).is_none())) {
+        if let Some((name, found)) =
+            value.as_object().and_then(|all| all.iter().find(|p| known.get(p.0).is_none()))
+        {
             return Err(Error::Incompatible {
                 name: name.clone(),
                 expected: "no such parameter".into(),
@@ -113,7 +115,8 @@ impl Params {
 /// A text that meets every rule of the canonical form: scripts, cases, widths, marks, separators.
 fn known_text() -> String {
     let words: String = (0..700).map(|i| format!("word{} ", i * i % 1009)).collect();
-    words + "Ünïcödé ＦＵＬＬ ﬁ e\u{301} 漢字かなカナ ภาษาไทย 한국어 русский עברית العربية ①½ \u{1F600}\u{FE0F}\r\n İI"
+    words
+        + "Ünïcödé ＦＵＬＬ ﬁ e\u{301} 漢字かなカナ ภาษาไทย 한국어 русский עברית العربية ①½ \u{1F600}\u{FE0F}\r\n İI"
 }
 
 pub(crate) fn check_share(name: &str, value: f64) -> Result<()> {
@@ -152,7 +155,10 @@ mod tests {
     #[test]
     fn known_answers_tell_parameters_apart() {
         let mut answers: Vec<Vec<u8>> = [1, 2]
-            .map(|seed| Params { sketch: SketchParams { seed, ..SketchParams::default() }, ..Params::default() })
+            .map(|seed| Params {
+                sketch: SketchParams { seed, ..SketchParams::default() },
+                ..Params::default()
+            })
             .iter()
             .chain([&Params { threshold: 0.5, ..Params::default() }])
             .map(|params| params.known_answer().unwrap())

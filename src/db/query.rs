@@ -1,7 +1,7 @@
 //! `query`: the stored documents that a text is alike to; nothing is stored.
 
-use super::candidate::{self, Candidates, Measures};
 pub use super::candidate::FoundBy;
+use super::candidate::{self, Candidates, Measures};
 use super::database::Database;
 use super::params::check_share;
 use super::reader::Reader;

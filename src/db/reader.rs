@@ -12,7 +12,8 @@ use std::ops::RangeInclusive;
 pub(crate) trait Reader {
     /// Calls `each` with the address and id of every posting within the range, ids of one address ascending and alive,
     /// until it returns false.
-    fn scan(&self, range: &RangeInclusive<Address>, each: &mut dyn FnMut(Address, u64) -> bool) -> Result<()>;
+    fn scan(&self, range: &RangeInclusive<Address>, each: &mut dyn FnMut(Address, u64) -> bool)
+    -> Result<()>;
 
     /// Reads the record of a content that was given out.
     fn content<T>(&self, id: ContentId, read: impl FnOnce(ContentRecord) -> Result<T>) -> Result<T>;
@@ -59,7 +60,11 @@ pub(crate) trait Reader {
 }
 
 impl Reader for View {
-    fn scan(&self, range: &RangeInclusive<Address>, each: &mut dyn FnMut(Address, u64) -> bool) -> Result<()> {
+    fn scan(
+        &self,
+        range: &RangeInclusive<Address>,
+        each: &mut dyn FnMut(Address, u64) -> bool,
+    ) -> Result<()> {
         View::scan(self, range, each).map(|_| ())
     }
 

@@ -65,7 +65,12 @@ impl Params {
     pub fn curve(&self) -> Result<Vec<CurvePoint>> {
         let bands = self.bands()?;
         let mut at: Vec<f64> = (1..=20).map(|step| f64::from(step) / 20.0).collect();
-        at.extend([-0.02, 0.0, 0.02].map(|step| self.threshold + step).into_iter().filter(|r| (0.0..=1.0).contains(r)));
+        at.extend(
+            [-0.02, 0.0, 0.02]
+                .map(|step| self.threshold + step)
+                .into_iter()
+                .filter(|r| (0.0..=1.0).contains(r)),
+        );
         at.sort_by(f64::total_cmp);
         at.dedup_by(|a, b| (*a - *b).abs() < 1e-9);
         Ok(at
@@ -98,7 +103,8 @@ impl Database {
             filter_bytes: runs().map(|run| run.record.filter_bytes).sum(),
             runs: view.runs.len() as u64,
             memtable_entries: view.memtable.len() as u64,
-            index_memory: (view.memtable.bytes() + runs().map(|run| run.directory.bytes()).sum::<usize>()) as u64,
+            index_memory: (view.memtable.bytes() + runs().map(|run| run.directory.bytes()).sum::<usize>())
+                as u64,
             bounded: view.counters.bounded,
             rows: bands.rows as u64,
             bands: bands.bands as u64,

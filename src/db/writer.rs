@@ -107,7 +107,8 @@ impl Database {
         let mut batch = Batch::new(&view, self.indexing());
         let mut outcomes = Vec::with_capacity(group.len());
         for job in group {
-            let added = job.documents.iter().map(|document| batch.add(document, job.policy, self.params().threshold));
+            let added =
+                job.documents.iter().map(|document| batch.add(document, job.policy, self.params().threshold));
             outcomes.push(added.collect::<Result<Vec<Added>>>()?);
         }
         let commit = Commit::begin(self.file())?;
@@ -120,7 +121,14 @@ impl Database {
     }
 
     /// Flushes when told, merges a little, commits, and shows the new state to readers.
-    fn finish(&self, writer: &mut Writer, view: &View, commit: Commit, written: Written, full: bool) -> Result<()> {
+    fn finish(
+        &self,
+        writer: &mut Writer,
+        view: &View,
+        commit: Commit,
+        written: Written,
+        full: bool,
+    ) -> Result<()> {
         let Written { mut counters, mut memtable, dead, entries } = written;
         let mut runs: Vec<Arc<Run>> = view.runs.iter().map(|run| run.run.clone()).collect();
         let known = runs.len();

@@ -37,7 +37,7 @@ pub(crate) fn may_hold(bytes: &[u8], key: u64) -> bool {
 fn place(bytes: &[u8], key: u64) -> (usize, u64) {
     let hash = mix(key ^ 0x5851_F42D_4C95_7F2D);
     let blocks = (bytes.len() / BLOCK) as u128;
-    ((u128::from(hash) * blocks >> 64) as usize * BLOCK, mix(hash))
+    (((u128::from(hash) * blocks) >> 64) as usize * BLOCK, mix(hash))
 }
 
 #[cfg(test)]

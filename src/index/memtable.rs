@@ -125,14 +125,22 @@ mod tests {
         let mut all = Vec::new();
         for batch in 0..40u64 {
             let part: Vec<u64> = (0..mix(batch) % 400)
-                .map(|i| packed(Address::new(Space::CONTENTS, Term::of_hash(mix(i % 50))), (batch * 400 + i) as u16))
+                .map(|i| {
+                    packed(
+                        Address::new(Space::CONTENTS, Term::of_hash(mix(i % 50))),
+                        (batch * 400 + i) as u16,
+                    )
+                })
                 .collect();
             all.extend(&part);
             memtable = memtable.with_part(part);
         }
         all.sort_unstable();
         assert_eq!(memtable.len(), all.len());
-        assert_eq!(memtable.entries().collect::<Vec<_>>(), all.iter().map(|&e| unpack(e)).collect::<Vec<_>>());
+        assert_eq!(
+            memtable.entries().collect::<Vec<_>>(),
+            all.iter().map(|&e| unpack(e)).collect::<Vec<_>>()
+        );
         assert!(memtable.parts.len() <= 14, "{} parts", memtable.parts.len());
         for term in 0..60 {
             let address = Address::new(Space::CONTENTS, Term::of_hash(mix(term)));

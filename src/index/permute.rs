@@ -80,7 +80,8 @@ impl TableDesign {
             let mut bits: Vec<u32> = (0..64).collect();
             bits.sort_by_key(|&bit| mix(draw << 6 | u64::from(bit)));
             let flips = bits.iter().take(distance as usize).fold(0, |flips, bit| flips | 1u64 << bit);
-            (0..self.tables()).any(|table| self.permute(table, Simhash(flips)).leading_zeros() >= self.prefix_bits)
+            (0..self.tables())
+                .any(|table| self.permute(table, Simhash(flips)).leading_zeros() >= self.prefix_bits)
         });
         found.count() as f64 / DRAWS as f64
     }

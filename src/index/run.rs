@@ -98,8 +98,11 @@ impl RunBuilder {
         if self.firsts.is_empty() {
             return Ok(());
         }
-        let rows: Vec<u8> =
-            self.firsts.iter().flat_map(|first| first.bits().to_le_bytes().into_iter().take(ADDRESS_BYTES)).collect();
+        let rows: Vec<u8> = self
+            .firsts
+            .iter()
+            .flat_map(|first| first.bits().to_le_bytes().into_iter().take(ADDRESS_BYTES))
+            .collect();
         sink.group(self.directory.groups.len() as u32, &rows, &filter::build(&self.keys))?;
         self.directory.groups.push(self.directory.blocks() as u32);
         self.firsts.clear();
@@ -293,7 +296,8 @@ mod tests {
     fn entries(count: u64) -> Vec<Entry> {
         let mut entries: Vec<Entry> = (0..count)
             .map(|i| {
-                let space = [Space::KEYS, Space::CONTENTS, Space::simhash(0), Space::simhash(3)][i as usize % 4];
+                let space =
+                    [Space::KEYS, Space::CONTENTS, Space::simhash(0), Space::simhash(3)][i as usize % 4];
                 let hash = if i.is_multiple_of(5) { mix(i % 35) } else { mix(i) };
                 Entry { address: Address::new(space, Term::of_hash(hash)), number: i as u32 }
             })
@@ -321,7 +325,8 @@ mod tests {
         for pauses in [1, 3] {
             let (rows, directory) = written(&all, pauses);
             for i in 0..600u64 {
-                let (space, bits) = [(Space::KEYS, 40), (Space::CONTENTS, 40), (Space::simhash(3), 16)][i as usize % 3];
+                let (space, bits) =
+                    [(Space::KEYS, 40), (Space::CONTENTS, 40), (Space::simhash(3), 16)][i as usize % 3];
                 let range = Address::sharing(space, Term::of_hash(mix(i % 200)), bits);
                 let mut found = Vec::new();
                 directory
@@ -357,10 +362,11 @@ mod tests {
         let (rows, directory) = written(&entries(50_000), 1);
         let range = Address::from_bits(0)..=Address::END;
         let mut seen = 0;
-        let finished = directory.scan(&range, 0, &Rows { filters: vec![Vec::new(); 99], ..rows }, &mut |_| {
-            seen += 1;
-            seen < 10
-        });
+        let finished =
+            directory.scan(&range, 0, &Rows { filters: vec![Vec::new(); 99], ..rows }, &mut |_| {
+                seen += 1;
+                seen < 10
+            });
         assert_eq!((seen, finished.unwrap()), (10, false));
     }
 }

@@ -5,11 +5,11 @@
 pub(crate) mod sample;
 pub(crate) mod signature;
 pub(crate) mod simhash;
-pub(crate) mod sketch;
+pub(crate) mod sketcher;
 pub(crate) mod estimate;
 
 pub use estimate::{Interval, Overlap};
 pub use sample::Sample;
 pub use signature::Signature;
 pub use simhash::Simhash;
-pub use sketch::{Sketch, SketchParams, Sketcher};
+pub use sketcher::{Sketch, SketchParams, Sketcher};

@@ -198,7 +198,10 @@ mod tests {
             assert!(error.abs() < 4.5, "n = {n}, J = {exact:.3}: mean {mean:.4}, {error:.1} standard errors");
             // The sample variance of 4,000 trials has a relative standard error of √(2/4000) = .022.
             let ratio = variance / binomial;
-            assert!(ratio < 1.05 + 4.0 * 0.0224, "n = {n}, J = {exact:.3}: variance {ratio:.3} of the binomial");
+            assert!(
+                ratio < 1.05 + 4.0 * 0.0224,
+                "n = {n}, J = {exact:.3}: variance {ratio:.3} of the binomial"
+            );
             if n <= 50 {
                 assert!(ratio < 0.7, "n = {n}: variance {ratio:.3} of the binomial");
             }

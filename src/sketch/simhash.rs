@@ -86,8 +86,7 @@ impl Votes {
         let half = self.features / 2;
         let planes = self.low.iter().chain(&self.high).copied().enumerate();
         let count = |bit: u32| planes.clone().map(|(p, plane)| (plane >> bit & 1) << p).sum::<u64>();
-        let simhash =
-            (0..64).filter(|&bit| count(bit) > half).fold(0, |simhash, bit| simhash | 1 << bit);
+        let simhash = (0..64).filter(|&bit| count(bit) > half).fold(0, |simhash, bit| simhash | 1 << bit);
         let any = self.features > 0;
         self.low = [0; 4];
         self.high.clear();
@@ -136,14 +135,16 @@ mod tests {
                     range.for_each(|i| votes.push(element(i)));
                     votes.finish().unwrap()
                 };
-                total += simhash(0..features)
-                    .distance(simhash(features - shared..2 * features - shared));
+                total += simhash(0..features).distance(simhash(features - shared..2 * features - shared));
             }
             let expected = 64.0 * (shared as f64 / features as f64).acos() / std::f64::consts::PI;
             let mean = f64::from(total) / trials as f64;
             // Bits are nearly independent: variance of the mean at most 16/trials.
             let allowed = 0.05 * expected + 4.0 * (16.0 / trials as f64).sqrt();
-            assert!((mean - expected).abs() < allowed, "{shared}/{features}: {mean:.2}, expected {expected:.2}");
+            assert!(
+                (mean - expected).abs() < allowed,
+                "{shared}/{features}: {mean:.2}, expected {expected:.2}"
+            );
         }
     }
 }

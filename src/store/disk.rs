@@ -60,7 +60,9 @@ impl FileDisk {
 fn failed(path: &Path, error: io::Error) -> Error {
     match error.kind() {
         io::ErrorKind::NotFound => Error::Missing(path.to_owned()),
-        io::ErrorKind::IsADirectory => Error::invalid(path.display(), "it is a directory; a database is a file"),
+        io::ErrorKind::IsADirectory => {
+            Error::invalid(path.display(), "it is a directory; a database is a file")
+        }
         _ => Error::io(format!("open {}", path.display()), error),
     }
 }

@@ -119,9 +119,9 @@ impl<'a> Frame<'a> {
         self.slots.chunks_exact(SLOT).map(move |slot| {
             let id = self.first + u64::from(u16::from_le_bytes([slot[0], slot[1]]));
             let length = if lone { rest.len() } else { usize::from(u16::from_le_bytes([slot[2], slot[3]])) };
-            let (record, behind) = rest
-                .split_at_checked(length)
-                .ok_or_else(|| Error::corrupt(format!("frame of {}", self.first), "a record ends beyond it"))?;
+            let (record, behind) = rest.split_at_checked(length).ok_or_else(|| {
+                Error::corrupt(format!("frame of {}", self.first), "a record ends beyond it")
+            })?;
             rest = behind;
             Ok((id, record))
         })
@@ -180,7 +180,8 @@ mod tests {
     #[test]
     fn a_large_record_has_a_frame_of_its_own() {
         let (small, large) = (vec![1; 100], vec![2; 100_000]);
-        let frames = frames(Kind::Contents, DATABASE, [(1, &small[..]), (2, &large), (3, &small)].into_iter());
+        let frames =
+            frames(Kind::Contents, DATABASE, [(1, &small[..]), (2, &large), (3, &small)].into_iter());
         assert_eq!(frames.iter().map(|frame| frame.0).collect::<Vec<_>>(), [1, 2, 3]);
         assert_eq!(read(&frames)[1].1, large);
     }

@@ -195,7 +195,11 @@ impl SealedFile {
         if number == 0 {
             let never_written = page.iter().all(|&byte| byte == 0);
             let holds = sector_holds(page, 0) && page[SECTOR..].iter().all(|&byte| byte == 0);
-            return if never_written || holds { Ok(()) } else { Err(broken(physical(0), "its checksum does not hold")) };
+            return if never_written || holds {
+                Ok(())
+            } else {
+                Err(broken(physical(0), "its checksum does not hold"))
+            };
         }
         let entry = self.group(&mut self.groups(), number / PAGES_IN_GROUP)?.entry(number % PAGES_IN_GROUP);
         match entry {
@@ -319,7 +323,8 @@ impl redb::StorageBackend for SealedFile {
         for (number, bytes) in (offset / page..).zip(bytes.chunks_exact(PAGE)) {
             self.disk.write_at(physical(number), bytes)?;
             let mut groups = self.groups();
-            self.group(&mut groups, number / PAGES_IN_GROUP)?.set(number % PAGES_IN_GROUP, crc(number, bytes));
+            self.group(&mut groups, number / PAGES_IN_GROUP)?
+                .set(number % PAGES_IN_GROUP, crc(number, bytes));
         }
         Ok(())
     }

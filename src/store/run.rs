@@ -106,9 +106,9 @@ impl OpenRun {
         let record = &self.run.record;
         let base = if range.start().space() == Space::KEYS { record.documents.0 } else { record.contents.0 };
         let key = prefixes.filter_key(*range.start());
-        self.run.directory.scan(range, key, self, &mut |Entry { address, number }| {
-            each(address, base + u64::from(number))
-        })
+        self.run
+            .directory
+            .scan(range, key, self, &mut |Entry { address, number }| each(address, base + u64::from(number)))
     }
 }
 

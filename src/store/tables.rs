@@ -42,7 +42,9 @@ fn translate(what: &str, error: redb::Error) -> Error {
     match error {
         redb::Error::Io(io) => match io.get_ref().and_then(|inner| inner.downcast_ref::<BrokenSeal>()) {
             Some(seal) => Error::corrupt(format!("page at byte {}", seal.at), seal.what),
-            None if io.kind() == std::io::ErrorKind::UnexpectedEof => Error::corrupt("file", "it was cut off"),
+            None if io.kind() == std::io::ErrorKind::UnexpectedEof => {
+                Error::corrupt("file", "it was cut off")
+            }
             None => Error::io(what, io),
         },
         redb::Error::Corrupted(message) => Error::corrupt(what, message),

@@ -56,7 +56,11 @@ pub(crate) struct Unfinished {
 
 impl View {
     /// The view of a file just opened, with an empty memtable, and the merge that was under way.
-    pub fn load(file: &StoreFile, prefixes: Prefixes, filters: &Arc<FilterBudget>) -> Result<(Self, Option<Unfinished>)> {
+    pub fn load(
+        file: &StoreFile,
+        prefixes: Prefixes,
+        filters: &Arc<FilterBudget>,
+    ) -> Result<(Self, Option<Unfinished>)> {
         let snapshot = file.snapshot()?;
         let counters = Counters::decode(&file.meta(COUNTERS)?)?;
         let (mut runs, mut unfinished) = (Vec::new(), None);
@@ -78,7 +82,15 @@ impl View {
             let (number, bitmap) = row.doing("read the tombstones")?;
             postings::decode_into(&mut dead, number.value(), bitmap.value())?;
         }
-        let view = View::open(file.id(), &snapshot, counters, runs, Memtable::new(prefixes), Arc::new(dead), prefixes)?;
+        let view = View::open(
+            file.id(),
+            &snapshot,
+            counters,
+            runs,
+            Memtable::new(prefixes),
+            Arc::new(dead),
+            prefixes,
+        )?;
         Ok((view, unfinished))
     }
 
@@ -163,7 +175,11 @@ impl View {
 
     /// Calls `each` with the address and id of every posting within the range until it returns false; whether it never
     /// did. Ids of one address come in ascending order; dead contents are left out.
-    pub fn scan(&self, range: &RangeInclusive<Address>, mut each: impl FnMut(Address, u64) -> bool) -> Result<bool> {
+    pub fn scan(
+        &self,
+        range: &RangeInclusive<Address>,
+        mut each: impl FnMut(Address, u64) -> bool,
+    ) -> Result<bool> {
         let keys = range.start().space() == Space::KEYS;
         let mut each = |address, id| (!keys && self.is_dead(id)) || each(address, id);
         for run in &self.runs {
@@ -181,13 +197,25 @@ impl View {
     }
 
     /// Calls `each` with every content record from `first` on.
-    pub fn contents_from(&self, first: u64, mut each: impl FnMut(u64, ContentRecord) -> Result<()>) -> Result<()> {
-        self.framed_from(Kind::Contents, &self.contents, first, |id, bytes| each(id, ContentRecord::decode(bytes)?))
+    pub fn contents_from(
+        &self,
+        first: u64,
+        mut each: impl FnMut(u64, ContentRecord) -> Result<()>,
+    ) -> Result<()> {
+        self.framed_from(Kind::Contents, &self.contents, first, |id, bytes| {
+            each(id, ContentRecord::decode(bytes)?)
+        })
     }
 
     /// Calls `each` with every document record from `first` on, as first added.
-    pub fn documents_from(&self, first: u64, mut each: impl FnMut(u64, DocumentRecord) -> Result<()>) -> Result<()> {
-        self.framed_from(Kind::Documents, &self.documents, first, |id, bytes| each(id, DocumentRecord::decode(bytes)?))
+    pub fn documents_from(
+        &self,
+        first: u64,
+        mut each: impl FnMut(u64, DocumentRecord) -> Result<()>,
+    ) -> Result<()> {
+        self.framed_from(Kind::Documents, &self.documents, first, |id, bytes| {
+            each(id, DocumentRecord::decode(bytes)?)
+        })
     }
 
     fn framed_from(
@@ -216,7 +244,9 @@ impl View {
     /// Bytes of the pages that the tables occupy: walks all of them.
     pub fn live_bytes(&self) -> Result<u64> {
         let size = |stats: std::result::Result<redb::TableStats, redb::StorageError>| {
-            stats.doing("measure the tables").map(|s| s.stored_bytes() + s.metadata_bytes() + s.fragmented_bytes())
+            stats
+                .doing("measure the tables")
+                .map(|s| s.stored_bytes() + s.metadata_bytes() + s.fragmented_bytes())
         };
         let tables = [
             size(self.contents.stats())?,
@@ -248,7 +278,10 @@ fn check_adjacent(runs: &[Arc<Run>], counters: &Counters) -> Result<()> {
     let mut next = (0, 0);
     for run in runs {
         if (run.record.contents.0, run.record.documents.0) != next {
-            return Err(Error::corrupt(format!("run {}", run.number), "it does not begin where the one before ends"));
+            return Err(Error::corrupt(
+                format!("run {}", run.number),
+                "it does not begin where the one before ends",
+            ));
         }
         next = (run.record.contents.1, run.record.documents.1);
     }

@@ -10,7 +10,9 @@
 //! what precedes it (combining class 0, NFKC_Quick_Check = Yes), and at the latest after [`SEGMENT`] characters.
 
 use unicode_general_category::{GeneralCategory, get_general_category};
-use unicode_normalization::{IsNormalized, UnicodeNormalization, char::canonical_combining_class, is_nfkc_quick};
+use unicode_normalization::{
+    IsNormalized, UnicodeNormalization, char::canonical_combining_class, is_nfkc_quick,
+};
 
 /// The longest run of characters that is normalised as one: bounds memory on endless combining marks.
 const SEGMENT: usize = 1024;
@@ -56,8 +58,8 @@ const ALONE: &[(u32, u32)] = &[
 pub(crate) fn class(c: char) -> Class {
     use GeneralCategory::*;
     match get_general_category(c) {
-        UppercaseLetter | LowercaseLetter | TitlecaseLetter | ModifierLetter | OtherLetter | DecimalNumber
-        | LetterNumber | OtherNumber => {
+        UppercaseLetter | LowercaseLetter | TitlecaseLetter | ModifierLetter | OtherLetter
+        | DecimalNumber | LetterNumber | OtherNumber => {
             let code = c as u32;
             let at = ALONE.partition_point(|range| range.1 < code);
             if code >= ALONE[0].0 && ALONE.get(at).is_some_and(|range| range.0 <= code) {
@@ -318,7 +320,8 @@ mod tests {
 
     #[test]
     fn scripts_without_spaces_stand_alone() {
-        for c in ['漢', 'か', 'カ', 'ー', '々', '〇', 'ㄅ', 'ก', 'ກ', 'ក', 'က', 'ꀀ', '𠀀'] {
+        for c in ['漢', 'か', 'カ', 'ー', '々', '〇', 'ㄅ', 'ก', 'ກ', 'ក', 'က', 'ꀀ', '𠀀']
+        {
             assert_eq!(class(c), Class::Alone, "{c}");
         }
         for c in ['a', 'é', '가', 'ß', 'я', 'ع', '5', 'א'] {

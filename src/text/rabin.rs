@@ -32,7 +32,11 @@ impl Linear {
 
     #[inline]
     pub fn apply(&self, value: u64) -> u64 {
-        value.to_le_bytes().iter().zip(self.0.iter()).fold(0, |sum, (&byte, table)| sum ^ table[usize::from(byte)])
+        value
+            .to_le_bytes()
+            .iter()
+            .zip(self.0.iter())
+            .fold(0, |sum, (&byte, table)| sum ^ table[usize::from(byte)])
     }
 }
 
@@ -41,7 +45,7 @@ fn multiply(a: u64, b: u64, polynomial: u64) -> u64 {
     let mut product = 0;
     for bit in (0..64).rev() {
         let carry = product >> 63;
-        product = product << 1 ^ carry * polynomial;
+        product = (product << 1) ^ (carry * polynomial);
         product ^= a * (b >> bit & 1);
     }
     product
@@ -84,7 +88,7 @@ impl Rabin {
                 break candidate;
             }
         };
-        let shift = Linear::of(|a| (0..64).fold(a, |a, _| a << 1 ^ (a >> 63) * polynomial));
+        let shift = Linear::of(|a| (0..64).fold(a, |a, _| (a << 1) ^ ((a >> 63) * polynomial)));
         Rabin { polynomial, byte: shift.0[0], shift }
     }
 
@@ -138,7 +142,7 @@ mod tests {
     fn remainder(bytes: &[u8], polynomial: u64) -> u64 {
         bytes.iter().flat_map(|byte| (0..8).rev().map(move |bit| byte >> bit & 1)).fold(0, |rest, bit| {
             let carry = rest >> 63;
-            (rest << 1 | u64::from(bit)) ^ carry * polynomial
+            (rest << 1 | u64::from(bit)) ^ (carry * polynomial)
         })
     }
 
@@ -169,7 +173,11 @@ mod tests {
         let rabin = Rabin::new(7);
         let bytes: Vec<u8> = (0..200u64).map(|i| (mix(i) as u8) | 1).collect();
         for end in 0..bytes.len() {
-            assert_eq!(rabin.bytes(&bytes[..end]), remainder(&bytes[..end], rabin.polynomial()), "{end} bytes");
+            assert_eq!(
+                rabin.bytes(&bytes[..end]),
+                remainder(&bytes[..end], rabin.polynomial()),
+                "{end} bytes"
+            );
         }
         for i in 0..100 {
             let (a, b) = (mix(i), rabin.weight_after(3));

@@ -42,7 +42,12 @@ impl FromStr for Unit {
             "chars" => Unit::Chars,
             "lines" => Unit::Lines,
             "bytes" => Unit::Bytes,
-            _ => return Err(Error::invalid(format!("token unit {name:?}"), "use words, chars, lines or bytes")),
+            _ => {
+                return Err(Error::invalid(
+                    format!("token unit {name:?}"),
+                    "use words, chars, lines or bytes",
+                ));
+            }
         })
     }
 }

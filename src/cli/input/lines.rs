@@ -155,12 +155,23 @@ mod tests {
     #[test]
     fn escapes_are_read_and_bad_bytes_replaced() {
         assert_eq!(parse(br#"{"id":"a","text":"\u00e9\n"}"#).unwrap().1, "é\n");
-        assert_eq!(parse(b"{\"id\":\"a\",\"text\":\"x\xFFy\"}").unwrap(), ("a".into(), "x\u{FFFD}y".into(), 1));
+        assert_eq!(
+            parse(b"{\"id\":\"a\",\"text\":\"x\xFFy\"}").unwrap(),
+            ("a".into(), "x\u{FFFD}y".into(), 1)
+        );
     }
 
     #[test]
     fn what_is_no_document_is_a_problem_with_its_place() {
-        for line in [&b"{"[..], b"[]", b"{}", br#"{"id":1.5,"text":"t"}"#, br#"{"id":"a","text":5}"#, b"{} {}", br#"{"id":"a","text":"\ud800"}"#] {
+        for line in [
+            &b"{"[..],
+            b"[]",
+            b"{}",
+            br#"{"id":1.5,"text":"t"}"#,
+            br#"{"id":"a","text":5}"#,
+            b"{} {}",
+            br#"{"id":"a","text":"\ud800"}"#,
+        ] {
             assert_eq!(parse(line).unwrap_err().place, "f:7", "{}", String::from_utf8_lossy(line));
         }
     }

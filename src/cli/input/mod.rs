@@ -70,18 +70,15 @@ pub struct Fields {
 }
 
 /// A document: its key, and its text handed to `take` in chunks. How many ill-formed bytes were already replaced.
-pub fn read(
-    piece: Piece,
-    fields: &Fields,
-    take: &mut dyn FnMut(&[u8]),
-) -> Result<(String, u64), Problem> {
+pub fn read(piece: Piece, fields: &Fields, take: &mut dyn FnMut(&[u8])) -> Result<(String, u64), Problem> {
     match piece {
         Piece::Problem(problem) => Err(problem),
         Piece::Line { bytes, place } => lines::read(&bytes, &place, fields, take),
         Piece::Stdin => copy(std::io::stdin().lock(), "-", take).map(|()| ("-".to_owned(), 0)),
         Piece::File { key, path } => {
             let file = File::open(&path).map_err(|error| Problem::new(path.display(), error))?;
-            let reader = compressed::reader(&path, file).map_err(|error| Problem::new(path.display(), error))?;
+            let reader =
+                compressed::reader(&path, file).map_err(|error| Problem::new(path.display(), error))?;
             copy(reader, &key, take).map(|()| (key, 0))
         }
     }

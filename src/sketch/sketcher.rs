@@ -30,13 +30,7 @@ pub struct SketchParams {
 impl Default for SketchParams {
     fn default() -> Self {
         let shingling = |width| Shingling::new(Unit::Words, width).expect("a width within 1..=64");
-        SketchParams {
-            shingle: shingling(5),
-            sample: 256,
-            minhashes: 128,
-            simhash: shingling(2),
-            seed: 1,
-        }
+        SketchParams { shingle: shingling(5), sample: 256, minhashes: 128, simhash: shingling(2), seed: 1 }
     }
 }
 
@@ -308,16 +302,19 @@ mod tests {
 
     #[test]
     fn the_retained_hashes_are_the_smallest_whatever_comes() {
-        for (count, distinct) in [(10u64, 10u64), (5000, 300), (5000, 5000), (60_000, 20_000), (200_000, 50)] {
+        for (count, distinct) in [(10u64, 10u64), (5000, 300), (5000, 5000), (60_000, 20_000), (200_000, 50)]
+        {
             let mut retained = Retained::new(256);
             let all: Vec<u64> = (0..count).map(|i| mix(i % distinct)).collect();
             all.iter().for_each(|&hash| retained.push(hash));
-            let smallest: Vec<u64> = all.iter().copied().collect::<BTreeSet<_>>().into_iter().take(257).collect();
+            let smallest: Vec<u64> =
+                all.iter().copied().collect::<BTreeSet<_>>().into_iter().take(257).collect();
             let mut got = retained.clone().finish(257).to_vec();
             got.dedup();
             assert!(got.len() >= smallest.len());
             assert_eq!(got[..smallest.len()], smallest, "{count} of {distinct}");
-            let kept: Vec<u64> = all.iter().copied().collect::<BTreeSet<_>>().into_iter().take(4096).collect();
+            let kept: Vec<u64> =
+                all.iter().copied().collect::<BTreeSet<_>>().into_iter().take(4096).collect();
             assert_eq!(retained.finish(usize::MAX), kept);
         }
     }

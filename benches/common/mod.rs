@@ -1,0 +1,123 @@
+//! What the benches share: documents, medians, the machine they ran on.
+#![allow(dead_code)]
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// A seeded generator (SplitMix64).
+pub struct Random(pub u64);
+
+impl Random {
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let z = (self.0 ^ self.0 >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        let z = (z ^ z >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ z >> 31
+    }
+
+    pub fn below(&mut self, end: usize) -> usize {
+        (self.next() % end as u64) as usize
+    }
+}
+
+/// Texts to cut documents from: the corpora beside the project where they are there, else made up.
+pub fn texts() -> (&'static str, Vec<String>) {
+    let corpora = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/corpora");
+    let names = ["revisions_peps", "mccormick_2500", "revisions_symfony", "licences_spdx"];
+    let read: Vec<String> =
+        names.iter().flat_map(|name| corpus(&corpora.join(name).join("docs.jsonl.zst"))).collect();
+    match read.is_empty() {
+        false => ("cut from ../shared/corpora", read),
+        true => ("made up (../shared/corpora is not there)", (0..2000).map(made_up).collect()),
+    }
+}
+
+fn corpus(path: &Path) -> Vec<String> {
+    let Ok(file) = std::fs::File::open(path) else { return Vec::new() };
+    let text =
+        std::io::read_to_string(zstd::stream::read::Decoder::new(file).expect("a zstd file")).expect("text");
+    text.lines()
+        .map(|line| {
+            serde_json::from_str::<serde_json::Value>(line).expect("JSON")["text"]
+                .as_str()
+                .unwrap_or("")
+                .into()
+        })
+        .collect()
+}
+
+/// A text of 1,200 words drawn by Zipf's law.
+fn made_up(seed: u64) -> String {
+    let mut random = Random(seed);
+    (0..1200)
+        .map(|_| {
+            let rank = 20_000f64.powf(random.below(1 << 20) as f64 / f64::from(1 << 20)) as u64;
+            format!("w{} ", Random(rank).next() % 1_000_000)
+        })
+        .collect()
+}
+
+/// `count` documents of about `bytes` bytes: slices of texts put together, a third of them in versions that differ in
+/// up to 20 words.
+pub fn versions(count: usize, bytes: usize) -> (&'static str, Vec<String>) {
+    let (origin, texts) = texts();
+    let words: Vec<Vec<&str>> = texts
+        .iter()
+        .map(|text| text.split_whitespace().collect::<Vec<_>>())
+        .filter(|w| w.len() > 200)
+        .collect();
+    let mut random = Random(7);
+    let mut documents: Vec<String> = Vec::with_capacity(count);
+    while documents.len() < count {
+        let mut base: Vec<&str> = Vec::new();
+        let mut size = 0;
+        while size < bytes {
+            let text = &words[random.below(words.len())];
+            let start = random.below(text.len() - 100);
+            let slice = &text[start..(start + 100 + random.below(400)).min(text.len())];
+            size += slice.iter().map(|word| word.len() + 1).sum::<usize>();
+            base.extend(slice);
+        }
+        for version in 0..[1, 1, 1, 2, 5, 10][random.below(6)] {
+            let mut edited = base.clone();
+            for _ in 0..if version > 0 { random.below(20) } else { 0 } {
+                let at = random.below(edited.len());
+                edited[at] = words[random.below(words.len())][0];
+            }
+            documents.push(edited.join(" "));
+        }
+    }
+    documents.truncate(count);
+    (origin, documents)
+}
+
+/// The median time of `times` runs.
+pub fn median(times: usize, mut run: impl FnMut()) -> Duration {
+    let mut took: Vec<Duration> = (0..times)
+        .map(|_| {
+            let began = Instant::now();
+            run();
+            began.elapsed()
+        })
+        .collect();
+    took.sort();
+    took[took.len() / 2]
+}
+
+/// The p-th percentile of latencies, sorted in place, in microseconds.
+pub fn percentile(latencies: &mut [Duration], p: usize) -> f64 {
+    latencies.sort();
+    latencies[(latencies.len() - 1) * p / 100].as_secs_f64() * 1e6
+}
+
+/// Prints what machine this is.
+pub fn machine() {
+    let cpu = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let model = cpu.lines().find(|line| line.starts_with("model name")).unwrap_or("model name : unknown");
+    let cores = std::thread::available_parallelism().map_or(0, usize::from);
+    println!(
+        "machine: {}, {cores} cores, {}",
+        model.split(':').nth(1).unwrap_or("").trim(),
+        std::env::consts::ARCH
+    );
+}

@@ -1,0 +1,48 @@
+//! The corpora beside the project, with their exact pairs.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+/// Documents, and all pairs with an exact resemblance of .5 and more, keys in order.
+pub struct Corpus {
+    pub documents: Vec<(String, String)>,
+    pub pairs: Vec<((String, String), f64)>,
+}
+
+/// Reads a corpus; `None`, and a word on stderr, when it is not there.
+pub fn corpus(name: &str) -> Option<Corpus> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/corpora").join(name);
+    let Some(documents) = read(&folder.join("docs.jsonl.zst")) else {
+        eprintln!("skipped: ../shared/corpora/{name} is not there");
+        return None;
+    };
+    let documents = documents
+        .lines()
+        .map(|line| {
+            let line: serde_json::Value = serde_json::from_str(line).unwrap();
+            (line["id"].as_str().unwrap().to_owned(), line["text"].as_str().unwrap().to_owned())
+        })
+        .collect();
+    let pairs =
+        read(&folder.join("pairs_word5.tsv")).or_else(|| read(&folder.join("pairs_word5.tsv.zst")))?;
+    let pairs = pairs
+        .lines()
+        .map(|line| {
+            let columns: Vec<&str> = line.split('\t').collect();
+            let (a, b) = (columns[0].min(columns[1]), columns[0].max(columns[1]));
+            ((a.to_owned(), b.to_owned()), columns[2].parse().unwrap())
+        })
+        .collect();
+    Some(Corpus { documents, pairs })
+}
+
+fn read(path: &PathBuf) -> Option<String> {
+    let mut file = std::fs::File::open(path).ok()?;
+    let mut text = String::new();
+    if path.extension().is_some_and(|extension| extension == "zst") {
+        zstd::stream::read::Decoder::new(file).ok()?.read_to_string(&mut text).ok()?;
+    } else {
+        file.read_to_string(&mut text).ok()?;
+    }
+    Some(text)
+}
