@@ -67,6 +67,21 @@ impl Overlap {
         share(self.both, self.second)
     }
 
+    /// The 95 % interval of [`containment`](Self::containment).
+    pub fn containment_interval(&self) -> Option<Interval> {
+        self.interval(self.both, self.first)
+    }
+
+    /// The 95 % interval of [`contained`](Self::contained).
+    pub fn contained_interval(&self) -> Option<Interval> {
+        self.interval(self.both, self.second)
+    }
+
+    /// The distance 1 - r, a metric: it obeys the triangle inequality (Broder 1997, section 2).
+    pub fn distance(&self) -> Option<f64> {
+        self.resemblance().map(|resemblance| 1.0 - resemblance)
+    }
+
     /// The 95 % interval of the share `part` of `drawn` values below the bound.
     fn interval(&self, part: u64, drawn: u64) -> Option<Interval> {
         let estimate = share(part, drawn)?;
@@ -123,10 +138,53 @@ pub fn reach_probability(n: u32, share: f64, threshold: f64) -> f64 {
         .min(1.0)
 }
 
+/// P(the share observed in `s` draws lies within `error` of the true `share`): Broder's p(s, r, ε) (1997, section 4.2).
+pub fn precision(s: u32, share: f64, error: f64) -> f64 {
+    let beyond = share + error;
+    let above = if beyond >= 1.0 { 0.0 } else { reach_probability(s, share, beyond + 1.0 / f64::from(s)) };
+    (reach_probability(s, share, share - error) - above).max(0.0)
+}
+
+/// How many distinct values n shingles are expected to have when each gets a random id of `bits` bits:
+/// n - C(n,2)/2^bits (Broder 1997, section 4.1).
+pub fn expected_distinct(n: f64, bits: u32) -> f64 {
+    n - n * (n - 1.0) / 2.0 / 2f64.powi(bits as i32)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::text::rabin::mix;
+
+    #[test]
+    fn precision_is_the_sum_of_the_binomial() {
+        // s = 100, r = .5, ε = .1: P(40 ≤ k ≤ 60) = .9648.
+        assert!((precision(100, 0.5, 0.1) - 0.9648).abs() < 5e-5, "{}", precision(100, 0.5, 0.1));
+        assert!((precision(256, 0.95, 0.05) - reach_probability(256, 0.95, 0.9)).abs() < 1e-9);
+        assert!(precision(256, 0.8, 0.05) > precision(100, 0.8, 0.05));
+    }
+
+    #[test]
+    fn collisions_follow_the_birthday_bound() {
+        let distinct: std::collections::HashSet<u64> = (0..20_000u64).map(|i| mix(i) >> 40).collect();
+        let expected = expected_distinct(20_000.0, 24);
+        assert!(
+            (distinct.len() as f64 - expected).abs() < 4.0 * (20_000.0 - expected).sqrt(),
+            "{}",
+            distinct.len()
+        );
+    }
+
+    #[test]
+    fn the_distance_is_a_metric() {
+        for key in 0..500 {
+            let set = |which: u64| (0..60).filter(move |&x| mix(x ^ mix(key * 3 + which)) % 3 > 0);
+            let samples = [0, 1, 2].map(|which| sample(set(which), 1, 256));
+            let d = |i: usize, j: usize| Overlap::of(&samples[i], &samples[j]).distance().unwrap();
+            assert!(d(0, 2) <= d(0, 1) + d(1, 2) + 1e-12);
+            assert_eq!((d(0, 0), d(0, 1)), (0.0, d(1, 0)));
+        }
+    }
 
     fn sample(set: impl Iterator<Item = u64>, key: u64, size: usize) -> Sample {
         let mut hashes: Vec<u64> = set.map(|x| mix(mix(x) ^ mix(key))).collect();

@@ -5,9 +5,13 @@
 pub(crate) mod sample;
 pub(crate) mod signature;
 pub(crate) mod simhash;
+pub(crate) mod align;
+pub(crate) mod edit;
+pub(crate) mod occurrence;
 pub(crate) mod sketcher;
 pub(crate) mod estimate;
 
+pub use edit::{EditEstimate, EditParams, EditSignature};
 pub use estimate::{Interval, Overlap};
 pub use sample::Sample;
 pub use signature::Signature;

@@ -76,8 +76,18 @@ impl Sample {
 
     /// The level i whose L_i Broder would keep of a text of this size.
     pub fn level(&self) -> u32 {
-        let base = if self.is_whole() { 100.0 } else { (self.values.len() as f64 / 2.0).min(100.0) };
-        (self.shingles() / base).max(1.0).log2() as u32
+        (self.shingles() / self.base()).max(1.0).log2() as u32
+    }
+
+    /// The least size of a text of level 0.
+    fn base(&self) -> f64 {
+        if self.is_whole() { 100.0 } else { (self.values.len() as f64 / 2.0).min(100.0) }
+    }
+
+    /// What the containment index holds of the text: L_{i+1}, 50 to 100 values, or all of a text of fewer than 100.
+    pub(crate) fn posted(&self) -> &[u64] {
+        let level = if self.shingles() < self.base() { 0 } else { self.level() + 1 };
+        self.below(WHOLE >> level)
     }
 
     /// The values below `end`.
@@ -165,6 +175,16 @@ mod tests {
         assert_eq!(sample(200, 256).0.shingles(), 200.0);
         let (sample, _) = sample(50_000, 256);
         assert!((sample.shingles() / 50_000.0 - 1.0).abs() < 4.0 / 16.0, "{}", sample.shingles());
+    }
+
+    #[test]
+    fn fifty_to_a_hundred_values_are_posted() {
+        for count in [120u64, 199, 250, 1000, 5000, 20_000, 200_000] {
+            let posted = sample(count, 256).0.posted().len();
+            assert!((30..=135).contains(&posted), "{count} shingles: {posted}");
+        }
+        assert_eq!(sample(99, 256).0.posted().len(), 99);
+        assert_eq!(sample(0, 256).0.posted().len(), 0);
     }
 
     proptest! {

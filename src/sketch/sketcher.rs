@@ -1,5 +1,7 @@
 //! All sketches of one text, in one pass over chunks of any size.
 
+use super::edit::{EditBuilder, EditParams, EditSignature};
+use super::occurrence::Occurrences;
 use super::sample::Sample;
 use super::signature::{Bins, Signature};
 use super::simhash::{Simhash, Votes};
@@ -21,16 +23,42 @@ pub struct SketchParams {
     pub sample: usize,
     /// Entries of a signature, 1 to 4,096; 128 by default.
     pub minhashes: usize,
-    /// The features of the simhash; `words:2` by default, each weighted by how often it occurs.
+    /// Whether repeated shingles count each (Broder's option A) or once (option B, the default).
+    pub labelled: bool,
+    /// The features of the simhash; `words:2` by default.
     pub simhash: Shingling,
+    /// How features are weighted.
+    pub weights: Weights,
+    /// Compression rate and neighbourhood of the edit signature; `100:4` by default.
+    pub edit: EditParams,
     /// Draws the Rabin polynomial and the permutations.
     pub seed: u64,
+}
+
+/// How the features of a simhash are weighted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Weights {
+    /// By how often they occur.
+    #[default]
+    Tf,
+    /// All alike.
+    One,
 }
 
 impl Default for SketchParams {
     fn default() -> Self {
         let shingling = |width| Shingling::new(Unit::Words, width).expect("a width within 1..=64");
-        SketchParams { shingle: shingling(5), sample: 256, minhashes: 128, simhash: shingling(2), seed: 1 }
+        SketchParams {
+            shingle: shingling(5),
+            labelled: false,
+            sample: 256,
+            minhashes: 128,
+            simhash: shingling(2),
+            weights: Weights::Tf,
+            edit: EditParams::default(),
+            seed: 1,
+        }
     }
 }
 
@@ -43,13 +71,12 @@ impl SketchParams {
         };
         within("sample", self.sample, 16, 65_536)?;
         within("minhashes", self.minhashes, 1, 4_096)?;
-        for shingling in [self.shingle, self.simhash] {
-            if shingling.unit() != Unit::Words {
-                return Err(Error::invalid(
-                    format!("shingling {shingling}"),
-                    "this version cuts texts into words only: use words:WIDTH",
-                ));
-            }
+        let bytes = [self.shingle, self.simhash].map(|shingling| shingling.unit() == Unit::Bytes);
+        if bytes[0] != bytes[1] {
+            return Err(Error::invalid(
+                format!("shingle {} with simhash {}", self.shingle, self.simhash),
+                "raw bytes have no words: cut both into bytes, or neither",
+            ));
         }
         Ok(())
     }
@@ -70,6 +97,8 @@ pub struct Sketch {
     pub signature: Option<Signature>,
     /// The simhash; `None` of a text without tokens.
     pub simhash: Option<Simhash>,
+    /// The edit signature; `None` of a text without characters.
+    pub edit: Option<EditSignature>,
 }
 
 /// Makes sketches, one text after another, with buffers that are kept between texts.
@@ -92,13 +121,16 @@ pub struct Sketcher {
     canonical: Canonical,
     hasher: blake3::Hasher,
     bytes: u64,
-    tokeniser: Tokeniser,
-    shingler: Shingler,
-    features: Shingler,
-    units: Vec<u64>,
+    shingles: Track,
+    features: Track,
+    /// Whether features are cut from other tokens than shingles.
+    apart: bool,
+    labels: Option<Occurrences>,
+    seen_features: Option<Occurrences>,
     retained: Retained,
     bins: Bins,
     votes: Votes,
+    edit: EditBuilder,
 }
 
 /// The keys of the independent permutations, drawn from the seed.
@@ -106,6 +138,31 @@ pub struct Sketcher {
 struct Keys {
     sample: u64,
     simhash: u64,
+}
+
+/// Tokens waiting to be cut into shingles of one kind.
+#[derive(Clone, Debug)]
+struct Track {
+    unit: Unit,
+    tokeniser: Tokeniser,
+    shingler: Shingler,
+    units: Vec<u64>,
+}
+
+impl Track {
+    fn new(shingling: Shingling, rabin: &Rabin) -> Self {
+        Track {
+            unit: shingling.unit(),
+            tokeniser: Tokeniser::new(shingling.unit()),
+            shingler: Shingler::new(shingling.width(), rabin),
+            units: Vec::new(),
+        }
+    }
+
+    fn push(&mut self, text: &str, rabin: &Rabin) {
+        let Track { tokeniser, units, .. } = self;
+        tokeniser.push(text, rabin, &mut |unit| units.push(unit));
+    }
 }
 
 impl Sketcher {
@@ -121,13 +178,15 @@ impl Sketcher {
             canonical: Canonical::new(),
             hasher: blake3::Hasher::new(),
             bytes: 0,
-            tokeniser: Tokeniser::new(params.shingle.unit()),
-            shingler: Shingler::new(params.shingle.width(), &rabin),
-            features: Shingler::new(params.simhash.width(), &rabin),
-            units: Vec::new(),
+            shingles: Track::new(params.shingle, &rabin),
+            features: Track::new(params.simhash, &rabin),
+            apart: params.shingle.unit() != params.simhash.unit(),
+            labels: params.labelled.then(Occurrences::default),
+            seen_features: (params.weights == Weights::One).then(Occurrences::default),
             retained: Retained::new(params.sample),
             bins: Bins::new(params.minhashes, key(2)),
             votes: Votes::default(),
+            edit: EditBuilder::new(params.edit, key(4)),
             rabin,
         })
     }
@@ -141,74 +200,112 @@ impl Sketcher {
     /// Takes the next bytes of the text, however it is cut.
     pub fn update(&mut self, bytes: &[u8]) {
         for chunk in bytes.chunks(1 << 16) {
-            let Sketcher { decoder, canonical, hasher, tokeniser, units, rabin, bytes, .. } = self;
-            decoder.push(chunk, &mut |text| {
-                hasher.update(text.as_bytes());
-                *bytes += text.len() as u64;
-                canonical.push(text, &mut |form| tokeniser.push(form, rabin, &mut |unit| units.push(unit)));
-            });
+            if self.shingles.unit == Unit::Bytes {
+                self.take_bytes(chunk);
+            } else {
+                self.take_text(|decoder, sink| decoder.push(chunk, sink));
+            }
             self.take_units();
         }
     }
 
     /// The sketch of the text given so far; then ready for the next text.
     pub fn finish(&mut self) -> Sketch {
-        let replaced = self.finish_tokens();
+        self.finish_tokens();
         self.take_units();
-        for fingerprint in [self.shingler.finish()].into_iter().flatten() {
+        if let Some(fingerprint) = self.shingles.shingler.finish() {
             self.take_shingle(fingerprint.0);
         }
-        if let Some(feature) = self.features.finish() {
-            self.votes.push(mix(feature.0 ^ self.keys.simhash));
+        if let Some(feature) = self.features.shingler.finish() {
+            self.take_feature(feature.0);
         }
         let hashes = self.retained.finish(if self.bins.is_full() { self.size + 1 } else { usize::MAX });
         let sketch = Sketch {
             hash: content_hash(&self.hasher),
             bytes: self.bytes,
-            replaced,
+            replaced: self.decoder.replaced(),
             sample: Sample::of_sorted(hashes, self.size),
             signature: self.bins.finish(hashes),
             simhash: self.votes.finish(),
+            edit: self.edit.finish(),
         };
         self.retained.clear();
         self.hasher.reset();
         self.bytes = 0;
+        (self.decoder, self.canonical) = (Decoder::default(), Canonical::new());
+        self.labels.iter_mut().chain(&mut self.seen_features).for_each(Occurrences::clear);
         sketch
     }
 
-    fn finish_tokens(&mut self) -> u64 {
-        let Sketcher { decoder, canonical, hasher, tokeniser, units, rabin, bytes, .. } = self;
-        let sink = &mut |unit| units.push(unit);
-        decoder.finish(&mut |text| {
+    fn take_bytes(&mut self, bytes: &[u8]) {
+        self.hasher.update(bytes);
+        self.bytes += bytes.len() as u64;
+        let Track { tokeniser, units, .. } = &mut self.shingles;
+        tokeniser.push_bytes(bytes, &mut |unit| units.push(unit));
+        bytes.iter().for_each(|&byte| self.edit.push_character(u32::from(byte)));
+    }
+
+    /// Hashes what `decode` yields and hands its canonical form on.
+    fn take_text(&mut self, decode: impl FnOnce(&mut Decoder, &mut dyn FnMut(&str))) {
+        let Sketcher { decoder, canonical, hasher, shingles, features, apart, rabin, edit, bytes, .. } = self;
+        decode(decoder, &mut |text| {
             hasher.update(text.as_bytes());
             *bytes += text.len() as u64;
-            canonical.push(text, &mut |form| tokeniser.push(form, rabin, sink));
+            canonical.push(text, &mut |form| {
+                shingles.push(form, rabin);
+                if *apart {
+                    features.push(form, rabin);
+                }
+                edit.push(form);
+            });
         });
-        canonical.finish(&mut |form| tokeniser.push(form, rabin, sink));
-        tokeniser.finish(sink);
-        let replaced = decoder.replaced();
-        (*decoder, *canonical) = (Decoder::default(), Canonical::new());
-        replaced
+    }
+
+    fn finish_tokens(&mut self) {
+        self.take_text(|decoder, sink| decoder.finish(sink));
+        let Sketcher { canonical, shingles, features, apart, rabin, edit, .. } = self;
+        canonical.finish(&mut |form| {
+            shingles.push(form, rabin);
+            if *apart {
+                features.push(form, rabin);
+            }
+            edit.push(form);
+        });
+        for Track { tokeniser, units, .. } in [shingles, features] {
+            tokeniser.finish(&mut |unit| units.push(unit));
+        }
     }
 
     fn take_units(&mut self) {
-        let units = std::mem::take(&mut self.units);
+        let units = std::mem::take(&mut self.shingles.units);
         for &unit in &units {
-            if let Some(fingerprint) = self.shingler.push(unit, &self.rabin) {
+            if let Some(fingerprint) = self.shingles.shingler.push(unit, &self.rabin) {
                 self.take_shingle(fingerprint.0);
             }
-            if let Some(feature) = self.features.push(unit, &self.rabin) {
-                self.votes.push(mix(feature.0 ^ self.keys.simhash));
+        }
+        let own = std::mem::take(&mut self.features.units);
+        for &unit in if self.apart { &own } else { &units } {
+            if let Some(feature) = self.features.shingler.push(unit, &self.rabin) {
+                self.take_feature(feature.0);
             }
         }
-        self.units = units;
-        self.units.clear();
+        (self.shingles.units, self.features.units) = (units, own);
+        self.shingles.units.clear();
+        self.features.units.clear();
     }
 
     #[inline]
     fn take_shingle(&mut self, fingerprint: u64) {
+        let fingerprint = self.labels.as_mut().map_or(fingerprint, |labels| labels.label(fingerprint));
         self.retained.push(mix(fingerprint ^ self.keys.sample));
         self.bins.push(fingerprint);
+    }
+
+    #[inline]
+    fn take_feature(&mut self, feature: u64) {
+        if self.seen_features.as_mut().is_none_or(|seen| seen.count(feature) == 1) {
+            self.votes.push(mix(feature ^ self.keys.simhash));
+        }
     }
 }
 
@@ -327,7 +424,7 @@ mod tests {
         }
         sketcher.update("x".repeat(5_000_000).as_bytes());
         assert!(sketcher.retained.hashes.capacity() <= 4 * 4096);
-        assert!(sketcher.units.capacity() <= 1 << 17);
+        assert!(sketcher.shingles.units.capacity() <= 1 << 17);
         assert!(sketcher.finish().sample.values().len() == 256);
     }
 
@@ -366,6 +463,74 @@ mod tests {
         assert_ne!(a.sample, b.sample);
         assert_ne!(a.signature, b.signature);
         assert_ne!(a.simhash, b.simhash);
+    }
+
+    fn resemblance(params: &SketchParams, a: &str, b: &str) -> f64 {
+        let mut sketcher = Sketcher::new(params).unwrap();
+        let (a, b) = (sketcher.sketch(a.as_bytes()), sketcher.sketch(b.as_bytes()));
+        crate::sketch::Overlap::of(&a.sample, &b.sample).resemblance().unwrap()
+    }
+
+    #[test]
+    fn the_example_of_broder_comes_out_exactly() {
+        let (a, b) = ("a rose is a rose is a rose", "a rose is a flower which is a rose");
+        for (width, labelled, set) in [(1, 0.7, 0.6), (2, 0.5, 0.5), (3, 0.3, 3.0 / 7.0)] {
+            let shingle = Shingling::new(Unit::Words, width).unwrap();
+            let params = |labelled| SketchParams { shingle, labelled, ..SketchParams::default() };
+            assert_eq!(resemblance(&params(true), a, b), labelled, "option A, w = {width}");
+            assert_eq!(resemblance(&params(false), a, b), set, "option B, w = {width}");
+        }
+    }
+
+    #[test]
+    fn labelled_shingles_equal_a_multiset() {
+        for seed in 0..40u64 {
+            let draw =
+                |salt: u64| -> Vec<u64> { (0..120).map(|i| mix(i ^ mix(seed * 2 + salt)) % 6).collect() };
+            let (a, b) = (draw(0), draw(1));
+            let count = |tokens: &[u64]| {
+                let mut counts = std::collections::HashMap::<Vec<u64>, u64>::new();
+                tokens.windows(2).for_each(|pair| *counts.entry(pair.to_vec()).or_default() += 1);
+                counts
+            };
+            let (ca, cb) = (count(&a), count(&b));
+            let both: u64 = ca.iter().map(|(pair, n)| n.min(cb.get(pair).unwrap_or(&0))).sum();
+            let exact = both as f64 / (2 * 119 - both) as f64;
+            let shingle = Shingling::new(Unit::Words, 2).unwrap();
+            let params = SketchParams { shingle, labelled: true, ..SketchParams::default() };
+            let spell = |tokens: &[u64]| tokens.iter().map(|t| format!("t{t} ")).collect::<String>();
+            assert_eq!(resemblance(&params, &spell(&a), &spell(&b)), exact, "seed {seed}");
+        }
+    }
+
+    #[test]
+    fn weights_of_one_count_a_feature_once() {
+        let params = SketchParams { weights: Weights::One, ..SketchParams::default() };
+        let mut sketcher = Sketcher::new(&params).unwrap();
+        let once = sketcher.sketch(b"red green blue");
+        let often = sketcher.sketch(b"red green blue red green blue red green");
+        let closing = sketcher.sketch(b"red green blue red");
+        assert_eq!(often.simhash, closing.simhash);
+        assert!(once.simhash.is_some());
+    }
+
+    #[test]
+    fn every_unit_is_cut_as_it_says() {
+        for (shingle, text, shingles) in [
+            ("chars:3", "Ab, c", 2),
+            ("lines:1", "one line\n\n another\r\n One LINE", 2),
+            ("words:1", "one two one", 2),
+        ] {
+            let params = SketchParams { shingle: shingle.parse().unwrap(), ..SketchParams::default() };
+            let sketch = Sketcher::new(&params).unwrap().sketch(text.as_bytes());
+            assert_eq!(sketch.sample.values().len(), shingles, "{shingle}");
+        }
+        let (shingle, simhash) = ("bytes:4".parse().unwrap(), "bytes:2".parse().unwrap());
+        let params = SketchParams { shingle, simhash, ..SketchParams::default() };
+        let sketch = Sketcher::new(&params).unwrap().sketch(b"\xFF\0\xFF\0\xFF\0");
+        assert_eq!((sketch.sample.values().len(), sketch.replaced, sketch.bytes), (2, 0, 6));
+        assert_eq!(sketch.edit.unwrap().characters(), 6);
+        assert!(Sketcher::new(&SketchParams { shingle, ..SketchParams::default() }).is_err());
     }
 
     #[test]

@@ -18,7 +18,7 @@ impl Decoder {
     }
 
     /// Decodes the next bytes of the text.
-    pub fn push(&mut self, mut bytes: &[u8], sink: &mut impl FnMut(&str)) {
+    pub fn push(&mut self, mut bytes: &[u8], sink: &mut (impl FnMut(&str) + ?Sized)) {
         while !self.pending.is_empty() {
             let Some((&next, rest)) = bytes.split_first() else { return };
             self.pending.push(next);
@@ -30,13 +30,13 @@ impl Decoder {
     }
 
     /// Decodes what is still waiting: the input ended in the middle of a character.
-    pub fn finish(&mut self, sink: &mut impl FnMut(&str)) {
+    pub fn finish(&mut self, sink: &mut (impl FnMut(&str) + ?Sized)) {
         if !std::mem::take(&mut self.pending).is_empty() {
             self.replace(sink);
         }
     }
 
-    fn run(&mut self, mut bytes: &[u8], sink: &mut impl FnMut(&str)) {
+    fn run(&mut self, mut bytes: &[u8], sink: &mut (impl FnMut(&str) + ?Sized)) {
         while !bytes.is_empty() {
             match std::str::from_utf8(bytes) {
                 Ok(text) => return self.emit(text, sink),
@@ -54,12 +54,12 @@ impl Decoder {
         }
     }
 
-    fn replace(&mut self, sink: &mut impl FnMut(&str)) {
+    fn replace(&mut self, sink: &mut (impl FnMut(&str) + ?Sized)) {
         self.replaced += 1;
         self.emit("\u{FFFD}", sink);
     }
 
-    fn emit(&mut self, text: &str, sink: &mut impl FnMut(&str)) {
+    fn emit(&mut self, text: &str, sink: &mut (impl FnMut(&str) + ?Sized)) {
         if text.is_empty() {
             return;
         }
