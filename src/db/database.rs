@@ -2,7 +2,7 @@
 
 use super::add::{Added, Document, Policy, check_key};
 use super::params::Params;
-use super::writer::{GROUP, Job, Writer};
+use super::writer::{FLUSH_CONTENTS, GROUP, Job, Pace, Writer};
 use crate::error::{Error, Result};
 use crate::id::{ContentHash, DatabaseId};
 use crate::index::indexing::Indexing;
@@ -25,11 +25,15 @@ pub struct Options {
     pub memory: usize,
     /// Never write: many processes may read one file at once. A file that its writer did not close is refused.
     pub read_only: bool,
+    /// Contents in memory before they become a run, at most 32,768, which is the default. Tests choose fewer, to meet
+    /// runs and merges in small files.
+    #[doc(hidden)]
+    pub flush_contents: u64,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { memory: 256 << 20, read_only: false }
+        Options { memory: 256 << 20, read_only: false, flush_contents: FLUSH_CONTENTS }
     }
 }
 
@@ -57,6 +61,7 @@ pub struct Database {
     params: Params,
     indexing: Indexing,
     read_only: bool,
+    pace: Pace,
     view: RwLock<Arc<View>>,
     writer: Mutex<Writer>,
     queue: Mutex<VecDeque<Arc<Job>>>,
@@ -121,6 +126,7 @@ impl Database {
             params,
             indexing,
             read_only: options.read_only,
+            pace: Pace::new(options.flush_contents),
             view: RwLock::new(Arc::new(view)),
             writer: Mutex::new(Writer::new(merging)),
             queue: Mutex::default(),
@@ -204,6 +210,10 @@ impl Database {
 
     pub(crate) fn file(&self) -> &StoreFile {
         &self.file
+    }
+
+    pub(crate) fn pace(&self) -> Pace {
+        self.pace
     }
 
     pub(crate) fn filters(&self) -> &Arc<FilterBudget> {
