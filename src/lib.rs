@@ -12,12 +12,16 @@ mod store;
 mod db;
 
 pub use db::{
-    Accept, Added, Answer, CurvePoint, Database, Document, FoundBy, Match, Measure, Options, Params, Policy,
-    Query, Stats, Stored, Verdict,
+    Accept, AddOptions, Added, Answer, Compared, Confirm, CurvePoint, Database, Document, FoundBy, Match,
+    Measure, Options, Params, Policy, Query, Stats, Stored, Verdict, compare,
 };
 pub use error::{Error, Result};
 pub use id::{ContentHash, ContentId, DatabaseId, DocId};
 pub use index::{Bands, TableDesign};
-pub use sketch::{Interval, Overlap, Sample, Signature, Simhash, Sketch, SketchParams, Sketcher};
+pub use sketch::{
+    EditContext, EditEstimate, EditParams, EditSignature, Interval, Overlap, Passage, PortableSketch, Sample,
+    Signature, Simhash, Sketch, SketchParams, Sketcher, Weights, expected_distinct, precision,
+    reach_probability,
+};
 pub use store::{Disk, FileDisk};
 pub use text::{Fingerprint, Shingling, Unit};

@@ -7,7 +7,7 @@ use crate::output::{Output, rounded, short, visible};
 use crate::pipeline::{self, Event, Meter, Sketched};
 use crate::progress::Progress;
 use serde::Serialize;
-use sketchdb::{Added, Database, Document, Error, Options, Params, Policy, Verdict};
+use sketchdb::{AddOptions, Added, Database, Document, Error, Options, Params, Verdict};
 use std::time::{Duration, Instant};
 
 /// A commit is made at this many documents, or when the last one is this long ago.
@@ -26,11 +26,10 @@ struct Line<'a> {
 
 pub fn run(verb: &Add, common: &Common) -> Ended {
     let db = open_or_create(verb, common)?;
-    let policy = if verb.only_new { Policy::OnlyNew } else { Policy::Everything };
     let meter = Meter::default();
     let mut adding = Adding {
         db: &db,
-        policy,
+        options: verb.options(),
         seen_at: verb.seen_at(),
         json: common.json,
         output: Output::new(),
@@ -74,7 +73,7 @@ fn open_or_create(verb: &Add, common: &Common) -> Result<Database, Error> {
 
 struct Adding<'a> {
     db: &'a Database,
-    policy: Policy,
+    options: AddOptions,
     seen_at: Option<u64>,
     json: bool,
     output: Output,
@@ -86,8 +85,14 @@ struct Adding<'a> {
 }
 
 impl Adding<'_> {
-    const COUNTED: [Verdict; 5] =
-        [Verdict::New, Verdict::Updated, Verdict::Unchanged, Verdict::Exact, Verdict::Near];
+    const COUNTED: [Verdict; 6] = [
+        Verdict::New,
+        Verdict::Updated,
+        Verdict::Unchanged,
+        Verdict::Exact,
+        Verdict::Near,
+        Verdict::Contained,
+    ];
 
     fn take(&mut self, event: Event<Sketched>, meter: &Meter) -> Result<(), Stop> {
         match event {
@@ -110,7 +115,7 @@ impl Adding<'_> {
     fn commit(&mut self, meter: &Meter) -> Result<(), Stop> {
         let documents = std::mem::take(&mut self.waiting);
         let keys: Vec<String> = documents.iter().map(|document| document.key.clone()).collect();
-        let added = self.db.add_batch(documents, self.policy)?;
+        let added = self.db.add_batch(documents, self.options)?;
         self.committed = Instant::now();
         for (key, added) in keys.iter().zip(&added) {
             self.progress.step(meter);

@@ -1,7 +1,10 @@
 //! Raw flags → what they mean. The verbs never see a raw flag.
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
-use sketchdb::{Accept, Error, Measure, Params, Result, Shingling};
+use clap::error::ErrorKind;
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
+use sketchdb::{
+    Accept, AddOptions, Confirm, EditParams, Error, Measure, Params, Policy, Result, Shingling, Unit, Weights,
+};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -51,16 +54,52 @@ pub enum Verb {
     Add(Add),
     /// Find stored documents that are alike; stores nothing
     Query(QueryArgs),
+    /// Compare two files by every measure, and tell where they differ
+    Compare(Compare),
+    /// Print the sketches of documents, one JSON line each
+    Sketch(SketchArgs),
     /// Show what is stored about a key
     Get(Get),
     /// Show sizes, parameters, and what the index promises
     Stats(OfDatabase),
 }
 
+impl Verb {
+    fn lacks_input(&self) -> bool {
+        match self {
+            Verb::Add(verb) => verb.inputs.inputs.is_empty(),
+            Verb::Sketch(verb) => verb.inputs.inputs.is_empty(),
+            Verb::Query(verb) => verb.inputs.inputs.is_empty() && verb.sketches.is_none(),
+            _ => false,
+        }
+    }
+}
+
 #[derive(Debug, Args)]
 pub struct Create {
     /// The database file
     pub db: PathBuf,
+    #[command(flatten)]
+    pub creation: Creation,
+}
+
+#[derive(Debug, Args)]
+pub struct Compare {
+    /// The first file
+    pub a: String,
+    /// The second file
+    pub b: String,
+    #[command(flatten)]
+    pub creation: Creation,
+}
+
+#[derive(Debug, Args)]
+pub struct SketchArgs {
+    #[command(flatten)]
+    pub inputs: Inputs,
+    /// Take the parameters of this database
+    #[arg(long, value_name = "DB")]
+    pub like: Option<PathBuf>,
     #[command(flatten)]
     pub creation: Creation,
 }
@@ -92,10 +131,19 @@ pub struct Add {
     seen_at: Option<u64>,
     /// Store new and updated documents only; of the others, note the one they duplicate as seen
     #[arg(long)]
-    pub only_new: bool,
+    only_new: bool,
+    /// Give the verdict contained to documents of which this share, in (0, 1], is in another
+    #[arg(long, value_name = "T")]
+    contained: Option<f64>,
 }
 
 impl Add {
+    /// How documents are stored.
+    pub fn options(&self) -> AddOptions {
+        let policy = if self.only_new { Policy::OnlyNew } else { Policy::Everything };
+        AddOptions { policy, contained: self.contained }
+    }
+
     /// When the documents were seen, in seconds since 1970.
     pub fn seen_at(&self) -> Option<u64> {
         self.seen_at
@@ -109,15 +157,25 @@ pub struct QueryArgs {
     pub db: PathBuf,
     #[command(flatten)]
     pub inputs: Inputs,
+    /// Ask by sketches (lines of `sketchdb sketch`) instead of documents; - for stdin
+    #[arg(long, value_name = "FILE", conflicts_with = "inputs")]
+    pub sketches: Option<String>,
+    /// Say only whether anything was found
+    #[arg(long)]
+    pub yes_no: bool,
     /// The measure that decides
     #[arg(long, value_enum, default_value = "resemblance")]
     by: By,
-    /// From which resemblance on, in (0, 1], or up to which Hamming distance; the database's own by default
+    /// From which share on, in (0, 1]; with --by hamming up to which distance, with --by edit up to which share of the longer
+    /// text; the database's own by default
     #[arg(long, value_name = "T")]
     threshold: Option<f64>,
     /// Which end of the 95 % interval must reach the threshold
     #[arg(long, value_enum, default_value = "estimate")]
     accept: AcceptArg,
+    /// Keep a match only if this measure agrees: simhash[:D] or edit[:R]; repeatable
+    #[arg(long, value_name = "MEASURE")]
+    confirm: Vec<ConfirmArg>,
     /// The most matches of a query; 0 for all
     #[arg(long, value_name = "N", default_value_t = 100)]
     pub limit: usize,
@@ -132,7 +190,42 @@ pub struct QueryArgs {
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum By {
     Resemblance,
+    Containment,
+    Contained,
+    Agreement,
+    Edit,
     Hamming,
+    Any,
+}
+
+/// A confirming measure; its bound follows from the threshold when none is given.
+#[derive(Clone, Copy, Debug)]
+enum ConfirmArg {
+    Simhash(Option<u32>),
+    Edit(Option<f64>),
+}
+
+impl std::str::FromStr for ConfirmArg {
+    type Err = String;
+
+    fn from_str(text: &str) -> std::result::Result<Self, String> {
+        let wrong = || "simhash[:D] with D in 0..=64, or edit[:R] with R in (0, 1]".to_string();
+        let (name, bound) = text.split_once(':').map_or((text, None), |(name, bound)| (name, Some(bound)));
+        match name {
+            "simhash" => {
+                let distance =
+                    bound.map(|d| d.parse().ok().filter(|&d| d <= 64).ok_or_else(wrong)).transpose()?;
+                Ok(ConfirmArg::Simhash(distance))
+            }
+            "edit" => {
+                let within = |&r: &f64| r > 0.0 && r <= 1.0;
+                Ok(ConfirmArg::Edit(
+                    bound.map(|r| r.parse().ok().filter(within).ok_or_else(wrong)).transpose()?,
+                ))
+            }
+            _ => Err(wrong()),
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -145,8 +238,14 @@ enum AcceptArg {
 impl QueryArgs {
     /// The measure and its threshold.
     pub fn measure(&self, params: &Params) -> Result<Measure> {
+        let threshold = self.threshold.unwrap_or(params.threshold);
         match (self.by, self.threshold) {
-            (By::Resemblance, threshold) => Ok(Measure::Resemblance(threshold.unwrap_or(params.threshold))),
+            (By::Resemblance, _) => Ok(Measure::Resemblance(threshold)),
+            (By::Containment, _) => Ok(Measure::Containment(threshold)),
+            (By::Contained, _) => Ok(Measure::Contained(threshold)),
+            (By::Agreement, _) => Ok(Measure::Agreement(threshold)),
+            (By::Any, _) => Ok(Measure::Any(threshold)),
+            (By::Edit, share) => Ok(Measure::Edit(share.unwrap_or(1.0 - params.threshold))),
             (By::Hamming, None) => Ok(Measure::Hamming(params.hamming)),
             (By::Hamming, Some(distance)) if distance.fract() == 0.0 && (0.0..=64.0).contains(&distance) => {
                 Ok(Measure::Hamming(distance as u32))
@@ -156,6 +255,21 @@ impl QueryArgs {
                 remedy: "give a whole number of bits, 0 to 64".into(),
             }),
         }
+    }
+
+    /// The confirming measures, with their bounds.
+    pub fn confirm(&self, params: &Params) -> Vec<Confirm> {
+        let threshold = self.threshold.filter(|t| *t > 0.0 && *t <= 1.0).unwrap_or(params.threshold);
+        let width = params.sketch.shingle.width();
+        let bounded = |confirm: &ConfirmArg| match *confirm {
+            ConfirmArg::Simhash(distance) => {
+                Confirm::Simhash(distance.unwrap_or_else(|| Confirm::default_distance(threshold, width)))
+            }
+            ConfirmArg::Edit(share) => {
+                Confirm::Edit(share.unwrap_or_else(|| Confirm::default_share(threshold)))
+            }
+        };
+        self.confirm.iter().map(bounded).collect()
     }
 
     pub fn accept(&self) -> Accept {
@@ -171,7 +285,7 @@ impl QueryArgs {
 #[derive(Clone, Debug, Args)]
 pub struct Inputs {
     /// Files (one document each), directories, .jsonl files, any of them .gz or .zst; - for stdin
-    #[arg(required = true, value_name = "INPUT")]
+    #[arg(value_name = "INPUT")]
     pub inputs: Vec<String>,
     /// What stdin holds
     #[arg(long, value_enum, default_value = "text")]
@@ -198,9 +312,12 @@ pub enum Format {
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Creation options (kept in the file)")]
 pub struct Creation {
-    /// How texts are cut: words:WIDTH [default: words:5]
+    /// How texts are cut: words, chars, lines or bytes, and how many to a shingle [default: words:5]
     #[arg(long, value_name = "UNIT:WIDTH")]
     shingle: Option<Shingling>,
+    /// Count repeated shingles each (Broder's option A)
+    #[arg(long)]
+    labelled: bool,
     /// The resemblance from which documents are near duplicates [default: 0.8]
     #[arg(long, value_name = "T")]
     threshold: Option<f64>,
@@ -213,7 +330,7 @@ pub struct Creation {
     /// Entries of a signature [default: 128]
     #[arg(long, value_name = "N")]
     minhashes: Option<usize>,
-    /// The features of the simhash [default: words:2]
+    /// The features of the simhash [default: words:2, or bytes:4 with --shingle bytes:N]
     #[arg(long, value_name = "UNIT:WIDTH")]
     simhash: Option<Shingling>,
     /// The Hamming distance within which every simhash is found [default: 3]
@@ -222,9 +339,27 @@ pub struct Creation {
     /// Permuted simhash tables [default: one more than --hamming]
     #[arg(long, value_name = "N")]
     hamming_tables: Option<usize>,
+    /// How features are weighted: by how often they occur, or all alike [default: tf]
+    #[arg(long, value_name = "tf|one")]
+    weights: Option<WeightsArg>,
+    /// Compression rate and neighbourhood of the edit signature [default: 100:4]
+    #[arg(long, value_name = "C:N")]
+    edit: Option<EditParams>,
+    /// Also index windows of N tokens
+    #[arg(long, value_name = "N")]
+    passages: Option<u32>,
+    /// Do without the containment index
+    #[arg(long)]
+    no_containment: bool,
     /// Draws all hashes: a number, or random [default: 1]
     #[arg(long, value_name = "N")]
     seed: Option<Seed>,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum WeightsArg {
+    Tf,
+    One,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -254,6 +389,18 @@ impl Creation {
         set(&mut params.sketch.sample, self.sample);
         set(&mut params.sketch.minhashes, self.minhashes);
         set(&mut params.sketch.simhash, self.simhash);
+        if self.simhash.is_none() && is_new && params.sketch.shingle.unit() == Unit::Bytes {
+            params.sketch.simhash = Shingling::new(Unit::Bytes, 4)?;
+        }
+        params.sketch.labelled |= self.labelled;
+        params.containment &= !self.no_containment;
+        params.sketch.passages = self.passages.or(params.sketch.passages);
+        set(&mut params.sketch.edit, self.edit);
+        let weights = self.weights.map(|weights| match weights {
+            WeightsArg::Tf => Weights::Tf,
+            WeightsArg::One => Weights::One,
+        });
+        set(&mut params.sketch.weights, weights);
         set(&mut params.threshold, self.threshold);
         set(&mut params.recall, self.recall);
         if let Some(hamming) = self.hamming.filter(|&hamming| hamming != params.hamming || is_new) {
@@ -303,8 +450,6 @@ fn time(text: &str) -> std::result::Result<u64, String> {
 
 /// Verbs and options that the interface has and this version does not.
 const LATER: &[&str] = &[
-    "compare",
-    "sketch",
     "remove",
     "expire",
     "pairs",
@@ -316,29 +461,19 @@ const LATER: &[&str] = &[
     "merge",
     "export",
     "import",
-    "--contained",
-    "--sketches",
-    "--confirm",
-    "--yes-no",
-    "--labelled",
-    "--weights",
-    "--edit",
-    "--passages",
-    "--no-containment",
     "--clusters",
     "--html",
     "--keep-sketches",
-    "containment",
-    "contained",
-    "agreement",
-    "edit",
-    "any",
     "warc",
 ];
 
 /// The command line, or the exit code after a word on it.
 pub fn parse() -> std::result::Result<Cli, ExitCode> {
-    Cli::try_parse().map_err(|error| {
+    let parsed = Cli::try_parse().and_then(|cli| match cli.verb.lacks_input() {
+        true => Err(Cli::command().error(ErrorKind::MissingRequiredArgument, "an INPUT is needed")),
+        false => Ok(cli),
+    });
+    parsed.map_err(|error| {
         let words = error.context().flat_map(|(_, value)| match value {
             clap::error::ContextValue::String(word) => vec![word.clone()],
             _ => Vec::new(),

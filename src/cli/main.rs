@@ -9,6 +9,8 @@ mod progress;
 mod create;
 mod add;
 mod query;
+mod compare;
+mod sketch;
 mod get;
 mod stats;
 
@@ -24,6 +26,8 @@ fn main() -> ExitCode {
         Verb::Create(verb) => create::run(verb, &args.common),
         Verb::Add(verb) => add::run(verb, &args.common),
         Verb::Query(verb) => query::run(verb, &args.common),
+        Verb::Compare(verb) => compare::run(verb, &args.common),
+        Verb::Sketch(verb) => sketch::run(verb, &args.common),
         Verb::Get(verb) => get::run(verb, &args.common),
         Verb::Stats(verb) => stats::run(verb, &args.common),
     };

@@ -34,6 +34,17 @@ pub enum Event<T> {
     Idle,
 }
 
+impl<T> Event<T> {
+    /// The event with something made of its result.
+    pub fn map<U>(self, make: impl FnOnce(T) -> U) -> Event<U> {
+        match self {
+            Event::Done(done) => Event::Done(make(done)),
+            Event::Problem(problem) => Event::Problem(problem),
+            Event::Idle => Event::Idle,
+        }
+    }
+}
+
 /// How far the inputs have been read.
 #[derive(Default)]
 pub struct Meter {

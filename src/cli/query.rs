@@ -2,11 +2,12 @@
 
 use crate::args::{Common, QueryArgs};
 use crate::exit::{Ended, Outcome, Stop};
+use crate::input::{Problem, read_file};
 use crate::output::{Output, rounded, short, visible};
 use crate::pipeline::{self, Event, Meter, Sketched};
 use crate::progress::Progress;
 use serde::Serialize;
-use sketchdb::{Answer, Database, Error, Match, Options, Query};
+use sketchdb::{Answer, Database, Error, Match, Options, PortableSketch, Query};
 
 #[derive(Serialize)]
 struct Line<'a> {
@@ -28,15 +29,24 @@ struct Line<'a> {
     passage: Option<[u64; 2]>,
 }
 
+/// The answer of `--yes-no`.
+#[derive(Serialize)]
+struct YesNo<'a> {
+    query: &'a str,
+    found: bool,
+}
+
 /// A query's key, how many bytes of it were replaced, and its answer.
 type Answered = (String, u64, Result<Answer, Error>);
 
 pub fn run(verb: &QueryArgs, common: &Common) -> Ended {
-    let db = Database::open(&verb.db, Options { memory: common.memory, read_only: true, ..Options::default() })?;
+    let db =
+        Database::open(&verb.db, Options { memory: common.memory, read_only: true, ..Options::default() })?;
     let query = Query {
         by: Some(verb.measure(db.params())?),
         accept: verb.accept(),
-        limit: verb.limit,
+        confirm: verb.confirm(db.params()),
+        limit: if verb.yes_no { 1 } else { verb.limit },
         copies: verb.copies,
         own: None,
     };
@@ -45,6 +55,7 @@ pub fn run(verb: &QueryArgs, common: &Common) -> Ended {
     let meter = Meter::default();
     let mut telling = Telling {
         json: common.json,
+        yes_no: verb.yes_no,
         output: Output::new(),
         progress: Progress::new(common, Some(&verb.inputs)),
         matches: 0,
@@ -61,8 +72,17 @@ pub fn run(verb: &QueryArgs, common: &Common) -> Ended {
         let answer = db.query(&sketch, &Query { own, ..query.clone() });
         (key, sketch.replaced, answer)
     };
-    let sketcher = db.sketcher();
-    pipeline::run(&verb.inputs, common, &meter, &sketcher, work, |event| telling.take(event, &meter))?;
+    match &verb.sketches {
+        Some(file) => {
+            read_sketches(file, &db, |event| telling.take(event.map(&work), &meter))?;
+        }
+        None => {
+            let sketcher = db.sketcher();
+            pipeline::run(&verb.inputs, common, &meter, &sketcher, work, |event| {
+                telling.take(event, &meter)
+            })?;
+        }
+    }
     telling.output.flush()?;
     if telling.bounded > 0 {
         telling.progress.warn(&format!(
@@ -78,8 +98,37 @@ pub fn run(verb: &QueryArgs, common: &Common) -> Ended {
     })
 }
 
+/// Reads sketches, one JSON line each. Those made with other parameters end the command: none of them can be answered.
+fn read_sketches(
+    file: &str,
+    db: &Database,
+    mut take: impl FnMut(Event<Sketched>) -> Result<(), Stop>,
+) -> Result<(), Stop> {
+    let mut text = Vec::new();
+    if let Err(problem) = read_file(file, &mut |chunk| text.extend_from_slice(chunk)) {
+        return take(Event::Problem(problem));
+    }
+    for (number, line) in text.split(|&byte| byte == b'\n').enumerate() {
+        if line.trim_ascii().is_empty() {
+            continue;
+        }
+        let read = serde_json::from_slice::<PortableSketch>(line).map_err(|error| error.to_string());
+        if let Ok(portable) = &read {
+            db.params().check_comparable(&portable.params)?;
+        }
+        let sketched = read.and_then(|portable| {
+            let sketch = portable.sketch().map_err(|error| error.to_string())?;
+            Ok(Sketched { key: portable.key, sketch })
+        });
+        let place = format!("{file}:{}", number + 1);
+        take(sketched.map_or_else(|what| Event::Problem(Problem::new(place, what)), Event::Done))?;
+    }
+    Ok(())
+}
+
 struct Telling {
     json: bool,
+    yes_no: bool,
     output: Output,
     progress: Progress,
     matches: u64,
@@ -95,12 +144,26 @@ impl Telling {
                 self.progress.replaced(&key, replaced);
                 self.bounded += u64::from(answer.bounded);
                 self.matches += answer.matches.len() as u64;
-                if self.json { self.tell_json(&key, &answer)? } else { self.tell(&key, &answer)? }
+                match (self.yes_no, self.json) {
+                    (true, _) => self.tell_yes_no(&key, !answer.matches.is_empty())?,
+                    (false, true) => self.tell_json(&key, &answer)?,
+                    (false, false) => self.tell(&key, &answer)?,
+                }
             }
             Event::Problem(problem) => self.progress.problem(&problem),
             Event::Idle => {
                 self.output.flush()?;
                 self.progress.redraw(meter);
+            }
+        }
+        Ok(())
+    }
+
+    fn tell_yes_no(&mut self, key: &str, found: bool) -> Result<(), Stop> {
+        match self.json {
+            true => self.output.json(&YesNo { query: key, found })?,
+            false => {
+                self.output.line(&format!("{:<3}  {}", if found { "yes" } else { "no" }, visible(key)))?
             }
         }
         Ok(())
@@ -118,12 +181,12 @@ impl Telling {
                 contained: rounded(found.contained),
                 hamming: found.hamming,
                 agreement: rounded(found.agreement),
-                edit: None,
-                edit_raw: None,
+                edit: rounded(found.edit.map(|edit| edit.corrected)),
+                edit_raw: rounded(found.edit.map(|edit| edit.raw)),
                 exact: found.exact,
                 copies: found.copies,
                 found_by: found.found_by.names(),
-                passage: None,
+                passage: found.passage.map(|(first, tokens)| [first, tokens]),
             })?;
         }
         Ok(())
@@ -145,8 +208,10 @@ impl Telling {
 fn row(found: &Match) -> String {
     let interval = found.interval.map_or(String::new(), |i| format!("[{:.3}, {:.3}]", i.low, i.high));
     let hamming = found.hamming.map_or("-".into(), |bits| bits.to_string());
+    let passage = found.passage.map_or(String::new(), |(at, n)| format!("  tokens {at}..{}", at + n));
     let copies = if found.copies > 0 { format!("  (+{} copies)", found.copies) } else { String::new() };
     let measure = if found.exact { "same text".into() } else { short(found.resemblance) };
     let by = found.found_by.names().join(",");
     format!("{measure:<11}  {interval:<16}  {hamming:>7}  {by:<12}  {}{copies}", visible(&found.key))
+        + &passage
 }

@@ -1,7 +1,9 @@
 //! `add`: what a document is to those already stored, and the storing of it.
 
 use super::batch::Batch;
-use super::candidate::{self, Measures};
+use super::candidate::{Candidates, Search};
+use super::measures::{Measures, measure};
+use super::params::{Params, check_share};
 use super::reader::Reader;
 use crate::error::{Error, Result};
 use crate::id::{ContentId, DocId};
@@ -28,6 +30,41 @@ pub enum Policy {
     OnlyNew,
 }
 
+/// How documents are added.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct AddOptions {
+    /// What is stored.
+    pub policy: Policy,
+    /// Give the verdict contained to a document of which at least this share, in (0, 1], is in another.
+    pub contained: Option<f64>,
+}
+
+impl From<Policy> for AddOptions {
+    fn from(policy: Policy) -> Self {
+        AddOptions { policy, contained: None }
+    }
+}
+
+impl AddOptions {
+    pub(crate) fn check(&self, params: &Params) -> Result<()> {
+        match self.contained {
+            None => Ok(()),
+            Some(_) if !params.containment => Err(Error::invalid(
+                "contained",
+                "this database was made without the containment index (--no-containment)",
+            )),
+            Some(share) => check_share("contained", share),
+        }
+    }
+}
+
+impl Document {
+    /// How many contents the document may bring: itself and its passages.
+    pub(crate) fn weight(&self) -> usize {
+        1 + self.sketch.passages.len()
+    }
+}
+
 /// What a document is to those stored before it: the first of these that applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -40,6 +77,8 @@ pub enum Verdict {
     Exact,
     /// A resemblance of at least the threshold to another document.
     Near,
+    /// Of the share asked for, in another document; only when asked for.
+    Contained,
     /// None of these.
     New,
 }
@@ -52,6 +91,7 @@ impl Verdict {
             Verdict::Updated => "updated",
             Verdict::Exact => "exact",
             Verdict::Near => "near",
+            Verdict::Contained => "contained",
             Verdict::New => "new",
         }
     }
@@ -68,6 +108,8 @@ pub struct Added {
     pub of: Option<String>,
     /// The estimated resemblance to that document; 1 for the same text.
     pub resemblance: Option<f64>,
+    /// How much of the text is in that document, when the verdict is contained.
+    pub containment: Option<f64>,
     /// Whether a term shared by too many contents was not followed to its end.
     pub bounded: bool,
 }
@@ -87,12 +129,25 @@ pub(crate) fn check_key(key: &str) -> Result<()> {
     }
 }
 
-/// Another document: its id, its resemblance.
-type Other = (DocId, f64);
+/// Another document, and how alike it is.
+#[derive(Clone, Copy, Debug)]
+struct Other {
+    id: DocId,
+    resemblance: Option<f64>,
+    containment: Option<f64>,
+}
+
+/// The other document that a verdict names, and whether the search for it was bounded.
+#[derive(Default)]
+struct Found {
+    near: Option<Other>,
+    contained: Option<Other>,
+    bounded: bool,
+}
 
 impl Batch<'_> {
-    /// Gives the verdict on one document and stores it as the policy says.
-    pub fn add(&mut self, document: &Document, policy: Policy, threshold: f64) -> Result<Added> {
+    /// Gives the verdict on one document and stores it as the options say.
+    pub fn add(&mut self, document: &Document, options: AddOptions, threshold: f64) -> Result<Added> {
         let Document { key, sketch, seen_at } = document;
         let own = self.find_document(key)?;
         let same = self.find_content(&sketch.hash)?;
@@ -100,42 +155,73 @@ impl Batch<'_> {
             && state.content == content
         {
             self.see(*id, state, *seen_at);
-            return Ok(Added {
-                id: Some(*id),
-                verdict: Verdict::Unchanged,
-                of: None,
-                resemblance: None,
-                bounded: false,
-            });
+            return Ok(Added::unchanged(*id));
         }
         let own_id = own.as_ref().map(|own| own.0);
-        let (other, bounded) = match same {
-            Some((content, founder)) => {
-                (self.first_holder(content, founder, own_id)?.map(|id| (id, 1.0)), false)
-            }
-            None => self.most_alike(sketch, threshold, own_id)?,
+        let found = self.find_other(sketch, same, own_id, options.contained, threshold)?;
+        self.counters.bounded += u64::from(found.bounded);
+        let verdict = match (&own, same) {
+            (Some(_), _) => Verdict::Updated,
+            (None, Some(_)) => Verdict::Exact,
+            (None, None) if found.near.is_some() => Verdict::Near,
+            (None, None) if found.contained.is_some() => Verdict::Contained,
+            (None, None) => Verdict::New,
         };
-        self.counters.bounded += u64::from(bounded);
-        let verdict = match (&own, same, other) {
-            (Some(_), ..) => Verdict::Updated,
-            (None, Some(_), _) => Verdict::Exact,
-            (None, None, Some(_)) => Verdict::Near,
-            (None, None, None) => Verdict::New,
-        };
-        let of = other.map(|other| self.document(other.0)).transpose()?;
-        let stored = policy == Policy::Everything || matches!(verdict, Verdict::New | Verdict::Updated);
+        let other = found.near.or(found.contained);
+        let of = other.map(|other| self.document(other.id)).transpose()?;
+        let stored =
+            options.policy == Policy::Everything || matches!(verdict, Verdict::New | Verdict::Updated);
         let id = match own {
             _ if !stored => {
-                if let (Some((id, _)), Some(state)) = (other, &of) {
-                    self.see(id, state, *seen_at);
+                if let (Some(other), Some(state)) = (other, &of) {
+                    self.see(other.id, state, *seen_at);
                 }
                 None
             }
             Some((id, state)) => self.update(id, &state, sketch, same, *seen_at).map(|()| Some(id))?,
             None => Some(self.insert(key, sketch, same, *seen_at)?),
         };
-        let resemblance = other.map(|other| other.1);
-        Ok(Added { id, verdict, of: of.map(|of| of.key), resemblance, bounded })
+        Ok(Added {
+            id,
+            verdict,
+            of: of.map(|of| of.key),
+            resemblance: other.and_then(|other| other.resemblance),
+            containment: other.and_then(|other| other.containment),
+            bounded: found.bounded,
+        })
+    }
+
+    fn find_other(
+        &self,
+        sketch: &Sketch,
+        same: Option<(ContentId, DocId)>,
+        own: Option<DocId>,
+        contained: Option<f64>,
+        threshold: f64,
+    ) -> Result<Found> {
+        if let Some((content, founder)) = same {
+            let holder = self.first_holder(content, founder, own)?;
+            let near = holder.map(|id| Other { id, resemblance: Some(1.0), containment: None });
+            return Ok(Found { near, ..Found::default() });
+        }
+        let near = Search::new(self, self.indexing(), sketch)?.bands()?.candidates();
+        let resemblance = |measures: &Measures| measures.resemblance.map(|estimate| estimate.value);
+        let mut found = Found { bounded: near.bounded, ..Found::default() };
+        found.near = self
+            .most_alike(sketch, &near, own, threshold, resemblance)?
+            .map(|(id, measures)| Other { id, resemblance: resemblance(&measures), containment: None });
+        if let (None, Some(share)) = (&found.near, contained) {
+            let containers = Search::new(self, self.indexing(), sketch)?.samples()?.candidates();
+            let containment = |measures: &Measures| measures.containment.map(|estimate| estimate.value);
+            found.bounded |= containers.bounded;
+            found.contained =
+                self.most_alike(sketch, &containers, own, share, containment)?.map(|(id, measures)| Other {
+                    id,
+                    resemblance: resemblance(&measures),
+                    containment: containment(&measures),
+                });
+        }
+        Ok(found)
     }
 
     /// The lowest document but `own` that holds a content.
@@ -143,30 +229,40 @@ impl Batch<'_> {
         Ok(self.holders(content, founder)?.iter().map(DocId).find(|&id| Some(id) != own))
     }
 
-    /// The other document of the greatest resemblance that reaches the threshold.
+    /// The other document for which `share` is greatest and reaches the threshold.
     fn most_alike(
         &self,
         sketch: &Sketch,
-        threshold: f64,
+        candidates: &Candidates,
         own: Option<DocId>,
-    ) -> Result<(Option<Other>, bool)> {
-        let candidates = candidate::by_bands(self, self.indexing(), sketch)?;
-        let mut accepted: Vec<Measures> = Vec::new();
+        threshold: f64,
+        share: impl Fn(&Measures) -> Option<f64>,
+    ) -> Result<Option<(DocId, Measures)>> {
+        let mut accepted: Vec<(f64, Measures)> = Vec::new();
         for (content, _) in &candidates.list {
-            let measures = candidate::measure(self, sketch, *content)?;
-            if measures.resemblance.is_some_and(|resemblance| resemblance >= threshold) {
-                accepted.push(measures);
+            let measures = measure(self, sketch, *content)?;
+            accepted
+                .extend(share(&measures).filter(|&share| share >= threshold).map(|share| (share, measures)));
+        }
+        accepted.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.content.cmp(&b.1.content)));
+        for (_, measures) in accepted {
+            // A passage is found on behalf of its parent.
+            let content = measures.passage.map_or(measures.content, |passage| ContentId(passage.parent));
+            let whole = match content == measures.content {
+                true => measures,
+                false => Measures { containment: measures.containment, ..measure(self, sketch, content)? },
+            };
+            if let Some(id) = self.first_holder(content, whole.founder, own)? {
+                return Ok(Some((id, whole)));
             }
         }
-        accepted.sort_by(|a, b| {
-            b.resemblance.partial_cmp(&a.resemblance).expect("no NaN").then(a.content.cmp(&b.content))
-        });
-        for measures in accepted {
-            let holder = self.first_holder(measures.content, measures.founder, own)?;
-            if let Some(other) = holder.zip(measures.resemblance) {
-                return Ok((Some(other), candidates.bounded));
-            }
-        }
-        Ok((None, candidates.bounded))
+        Ok(None)
+    }
+}
+
+impl Added {
+    fn unchanged(id: DocId) -> Self {
+        let (of, resemblance, containment) = (None, None, None);
+        Added { id: Some(id), verdict: Verdict::Unchanged, of, resemblance, containment, bounded: false }
     }
 }

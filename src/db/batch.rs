@@ -7,14 +7,14 @@ use super::pending::PendingEntries;
 use super::reader::Reader;
 use crate::error::Result;
 use crate::id::{ContentId, DocId};
-use crate::index::indexing::Indexing;
+use crate::index::indexing::{Indexed, Indexing};
 use crate::index::memtable::Memtable;
 use crate::index::term::{Address, Space};
-use crate::sketch::Sketch;
+use crate::sketch::{Passage, Sketch};
 use crate::store::commit::Commit;
 use crate::store::frame::Kind;
 use crate::store::postings::{self, IdSet};
-use crate::store::record::{Amendment, ContentRecord, Counters, DocumentRecord};
+use crate::store::record::{Amendment, ContentRecord, Counters, DocumentRecord, PassageRecord};
 use crate::store::view::{StoredDocument, View};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
@@ -49,7 +49,8 @@ pub(crate) struct Written {
 }
 
 impl<'v> Batch<'v> {
-    pub fn new(view: &'v View, indexing: &'v Indexing) -> Self {
+    /// An empty batch; `samples` tells whether its own sample values are looked up.
+    pub fn new(view: &'v View, indexing: &'v Indexing, samples: bool) -> Self {
         Batch {
             view,
             indexing,
@@ -59,7 +60,7 @@ impl<'v> Batch<'v> {
             amendments: BTreeMap::new(),
             held: BTreeMap::new(),
             buried: IdSet::new(),
-            entries: PendingEntries::default(),
+            entries: PendingEntries::new(samples),
         }
     }
 
@@ -131,6 +132,7 @@ impl<'v> Batch<'v> {
         self.counters.contents += 1;
         let sample = sketch.sample.encode();
         let signature = sketch.signature.as_ref().map(|signature| signature.encode());
+        let edit = sketch.edit.as_ref().map(|edit| edit.encode());
         let record = ContentRecord {
             hash: sketch.hash.0,
             founder: founder.0,
@@ -139,14 +141,54 @@ impl<'v> Batch<'v> {
             sample: Some(&sample),
             signature: signature.as_deref(),
             simhash: sketch.simhash.map(|simhash| simhash.0),
+            edit: edit.as_deref(),
+        };
+        self.contents.push((content.0, record.encode()));
+        self.post(content, Indexed::of(sketch));
+        sketch.passages.iter().for_each(|passage| self.found_passage(founder, content, passage));
+        content
+    }
+
+    /// A new passage: a content of its own that only containment finds. The passages of a content follow it.
+    fn found_passage(&mut self, founder: DocId, parent: ContentId, passage: &Passage) {
+        let content = ContentId(self.counters.next_content);
+        self.counters.next_content += 1;
+        self.counters.passages += 1;
+        let record = ContentRecord {
+            hash: [0; 16],
+            founder: founder.0,
+            bytes: 0,
+            passage: Some(PassageRecord {
+                parent: parent.0,
+                first_token: passage.first_token,
+                tokens: passage.tokens,
+            }),
+            sample: Some(&passage.sample.encode()),
+            signature: None,
+            simhash: None,
             edit: None,
         };
         self.contents.push((content.0, record.encode()));
+        self.post(content, Indexed { sample: Some(&passage.sample), ..Indexed::default() });
+    }
+
+    fn post(&mut self, content: ContentId, indexed: Indexed) {
         let number = (content.0 - self.counters.unflushed_content) as u16;
-        for address in self.indexing.addresses(&sketch.hash, sketch.signature.as_ref(), sketch.simhash) {
-            self.entries.push(address, number);
+        self.indexing.addresses(indexed).for_each(|address| self.entries.push(address, number));
+    }
+
+    /// A content that nobody holds is dead, and so are its passages.
+    fn bury(&mut self, content: ContentId) -> Result<()> {
+        self.counters.contents -= 1;
+        self.buried.insert(content.0);
+        for next in content.0 + 1..self.counters.next_content {
+            let parent = self.content(ContentId(next), |record| Ok(record.passage.map(|p| p.parent)))?;
+            if parent != Some(content.0) {
+                break;
+            }
+            self.buried.insert(next);
         }
-        content
+        Ok(())
     }
 
     fn let_go(&mut self, document: DocId, content: ContentId) -> Result<()> {
@@ -154,11 +196,10 @@ impl<'v> Batch<'v> {
         let held = self.held(content, founder)?;
         held.set.remove(document.0);
         held.rows.insert(postings::row_of(document.0));
-        if held.set.is_empty() {
-            self.buried.insert(content.0);
-            self.counters.contents -= 1;
+        match held.set.is_empty() {
+            true => self.bury(content),
+            false => Ok(()),
         }
-        Ok(())
     }
 
     fn held(&mut self, content: ContentId, founder: DocId) -> Result<&mut Held> {

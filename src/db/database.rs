@@ -1,13 +1,13 @@
 //! The handle: opening and closing a database, and what its verbs share.
 
-use super::add::{Added, Document, Policy, check_key};
+use super::add::{AddOptions, Added, Document, Policy, check_key};
 use super::params::Params;
 use super::writer::{FLUSH_CONTENTS, GROUP, Job, Pace, Writer};
 use crate::error::{Error, Result};
 use crate::id::{ContentHash, DatabaseId};
-use crate::index::indexing::Indexing;
+use crate::index::indexing::{Indexed, Indexing};
 use crate::index::memtable::{Memtable, packed};
-use crate::sketch::{Signature, Simhash, Sketcher};
+use crate::sketch::{Sample, Signature, Simhash, Sketcher};
 use crate::store::disk::{Disk, FileDisk};
 use crate::store::file::{Birth, KNOWN_ANSWER, PARAMS, StoreFile};
 use crate::store::merging::Merging;
@@ -165,17 +165,27 @@ impl Database {
     }
 
     /// Adds documents as if one after the other: a verdict each, in order, once all are durable. Up to 8,192 documents
-    /// become durable together or not at all; more take several commits.
-    pub fn add_batch(&self, documents: Vec<Document>, policy: Policy) -> Result<Vec<Added>> {
+    /// become durable together or not at all (passages count as documents); more take several commits.
+    pub fn add_batch(&self, documents: Vec<Document>, options: impl Into<AddOptions>) -> Result<Vec<Added>> {
+        let options = options.into();
+        options.check(&self.params)?;
         documents.iter().try_for_each(|document| check_key(&document.key))?;
         if self.read_only {
             return Err(Error::invalid("a database opened read-only", "open it for writing to add to it"));
         }
         let mut all = Vec::with_capacity(documents.len());
-        let mut rest = documents.into_iter().peekable();
-        while rest.peek().is_some() {
-            let job = Job::new(rest.by_ref().take(GROUP).collect(), policy);
-            all.extend(self.commit_job(&job)?);
+        let mut job: Vec<Document> = Vec::new();
+        let mut weight = 0;
+        for document in documents {
+            weight += document.weight();
+            if weight > GROUP && !job.is_empty() {
+                all.extend(self.commit_job(&Job::new(std::mem::take(&mut job), options))?);
+                weight = document.weight();
+            }
+            job.push(document);
+        }
+        if !job.is_empty() {
+            all.extend(self.commit_job(&Job::new(job, options))?);
         }
         Ok(all)
     }
@@ -261,10 +271,19 @@ fn replay(view: &View, indexing: &Indexing) -> Result<Memtable> {
     let counters = &view.counters;
     let mut entries = Vec::new();
     view.contents_from(counters.unflushed_content, |id, record| {
-        let signature = record.signature.map(Signature::decode);
+        let (hash, signature) = (ContentHash(record.hash), record.signature.map(Signature::decode));
+        let sample = match indexing.containment {
+            true => record.sample.map(Sample::decode).transpose()?,
+            false => None,
+        };
+        let indexed = Indexed {
+            hash: record.passage.is_none().then_some(&hash),
+            sample: sample.as_ref(),
+            signature: signature.as_ref(),
+            simhash: record.simhash.map(Simhash),
+        };
         let number = (id - counters.unflushed_content) as u16;
-        let hash = ContentHash(record.hash);
-        let addresses = indexing.addresses(&hash, signature.as_ref(), record.simhash.map(Simhash));
+        let addresses = indexing.addresses(indexed);
         entries.extend(addresses.map(|address| packed(address, number)));
         Ok(())
     })?;

@@ -6,18 +6,21 @@
 pub(crate) mod params;
 mod reader;
 mod candidate;
+mod measures;
 mod pending;
 mod batch;
 mod database;
 mod writer;
 mod add;
 mod query;
+mod compare;
 mod get;
 mod stats;
 
-pub use add::{Added, Document, Policy, Verdict};
+pub use add::{AddOptions, Added, Document, Policy, Verdict};
+pub use compare::{Compared, compare};
 pub use database::{Database, Options};
 pub use get::Stored;
 pub use params::Params;
-pub use query::{Accept, Answer, FoundBy, Match, Measure, Query};
+pub use query::{Accept, Answer, Confirm, FoundBy, Match, Measure, Query};
 pub use stats::{CurvePoint, Stats};

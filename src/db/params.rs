@@ -1,7 +1,7 @@
 //! The parameters of a database: chosen once, kept in the file, the same for everything in it.
 
 use crate::error::{Error, Result};
-use crate::index::indexing::Indexing;
+use crate::index::indexing::{Indexed, Indexing};
 use crate::index::{Bands, TableDesign};
 use crate::sketch::{SketchParams, Sketcher};
 use serde::{Deserialize, Serialize};
@@ -21,6 +21,8 @@ pub struct Params {
     pub hamming: u32,
     /// How many permuted tables find them; 4 by default.
     pub hamming_tables: usize,
+    /// Whether sample values are indexed too, so that containment can be searched; they take some 350 bytes a content.
+    pub containment: bool,
 }
 
 impl Default for Params {
@@ -31,6 +33,7 @@ impl Default for Params {
             recall: 0.99,
             hamming: 3,
             hamming_tables: 4,
+            containment: true,
         }
     }
 }
@@ -55,6 +58,7 @@ impl Params {
         Ok(Indexing {
             bands: self.bands()?,
             tables: TableDesign::new(self.hamming, Some(self.hamming_tables))?,
+            containment: self.containment,
         })
     }
 
@@ -71,6 +75,13 @@ impl Params {
                 found: value.to_string(),
             }),
         }
+    }
+
+    /// Refuses sketches that were made with other parameters than this database's, naming the first that differs. Windows
+    /// are no matter: a query has none.
+    pub fn check_comparable(&self, sketch: &SketchParams) -> Result<()> {
+        let sketch = SketchParams { passages: self.sketch.passages, ..sketch.clone() };
+        self.check_same(&Params { sketch, ..self.clone() })
     }
 
     /// The stored form: a JSON object.
@@ -105,7 +116,11 @@ impl Params {
         hasher.update(&sketch.sample.encode());
         hasher.update(&sketch.signature.as_ref().map(|signature| signature.encode()).unwrap_or_default());
         hasher.update(&sketch.simhash.map_or(0, |simhash| simhash.0).to_le_bytes());
-        for address in self.indexing()?.addresses(&sketch.hash, sketch.signature.as_ref(), sketch.simhash) {
+        hasher.update(&sketch.edit.as_ref().map(|edit| edit.encode()).unwrap_or_default());
+        for passage in &sketch.passages {
+            hasher.update(&passage.sample.encode());
+        }
+        for address in self.indexing()?.addresses(Indexed::of(&sketch)) {
             hasher.update(&address.bits().to_le_bytes());
         }
         Ok(hasher.finalize().as_bytes()[..16].to_vec())

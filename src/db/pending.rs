@@ -25,8 +25,10 @@ impl Hasher for Uniform {
 }
 
 /// Entries in the order they came, chained by address.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct PendingEntries {
+    /// Whether sample values are looked up too.
+    samples: bool,
     last: HashMap<Address, u32, BuildHasherDefault<Uniform>>,
     entries: Vec<(u64, u32)>,
 }
@@ -34,9 +36,14 @@ pub(crate) struct PendingEntries {
 const NONE: u32 = u32::MAX;
 
 impl PendingEntries {
+    pub fn new(samples: bool) -> Self {
+        PendingEntries { samples, last: HashMap::default(), entries: Vec::new() }
+    }
+
     /// Adds an entry; permuted simhashes are only ever looked up by prefix, after the commit.
     pub fn push(&mut self, address: Address, number: u16) {
-        let searched = address.space() < Space::simhash(0);
+        let space = address.space();
+        let searched = if space == Space::SAMPLES { self.samples } else { !space.is_simhash() };
         let earlier = match searched {
             true => self.last.insert(address, self.entries.len() as u32).unwrap_or(NONE),
             false => NONE,
@@ -69,7 +76,7 @@ mod tests {
 
     #[test]
     fn numbers_come_back_in_order() {
-        let mut pending = PendingEntries::default();
+        let mut pending = PendingEntries::new(false);
         let address = |hash: u64| Address::new(Space::CONTENTS, Term::of_hash(hash << 24));
         for number in 0..100u16 {
             pending.push(address(u64::from(number % 7)), number);

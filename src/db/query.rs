@@ -1,23 +1,35 @@
 //! `query`: the stored documents that a text is alike to; nothing is stored.
 
 pub use super::candidate::FoundBy;
-use super::candidate::{self, Candidates, Measures};
+use super::candidate::{Candidates, Search};
 use super::database::Database;
+use super::measures::{self, Estimate, Measures};
 use super::params::check_share;
 use super::reader::Reader;
 use crate::error::{Error, Result};
-use crate::id::DocId;
-use crate::sketch::{Interval, Sketch};
+use crate::id::{ContentId, DocId};
+use crate::sketch::{EditEstimate, Interval, Sketch};
 use crate::store::view::View;
+use std::collections::BTreeMap;
 
-/// By which measure documents match, and from which value on.
+/// By which measure documents match, and from which value on. Shares lie in (0, 1].
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Measure {
-    /// The resemblance reaches this threshold, in (0, 1].
+    /// The resemblance reaches this share.
     Resemblance(f64),
+    /// This share of the query is in the match.
+    Containment(f64),
+    /// This share of the match is in the query.
+    Contained(f64),
+    /// This share of the minhash entries are equal (CS124: 90 of 100).
+    Agreement(f64),
+    /// The estimated edit distance is at most this share of the longer text.
+    Edit(f64),
     /// The simhashes differ in at most this many bits, 0 to 64.
     Hamming(u32),
+    /// Resemblance, containment or contained reaches this share, or the simhash is within the distance of the file.
+    Any(f64),
 }
 
 /// Which end of the 95 % interval of an estimate must reach the threshold.
@@ -32,6 +44,32 @@ pub enum Accept {
     High,
 }
 
+/// A second measure that must agree for a match to be kept (Henzinger 2006 combines shingles and simhash).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Confirm {
+    /// The simhashes differ in at most this many bits.
+    Simhash(u32),
+    /// The estimated edit distance is at most this share of the longer text.
+    Edit(f64),
+}
+
+impl Confirm {
+    /// The distance that texts of this resemblance stay within: with words changed here and there, a w-shingle resemblance T
+    /// leaves ρ = (2T/(1+T))^(1/w) of the words, so pairs of words are at an angle of about acos(ρ²); three standard
+    /// deviations of 64 bits on top.
+    pub fn default_distance(threshold: f64, width: u32) -> u32 {
+        let kept = (2.0 * threshold / (1.0 + threshold)).powf(2.0 / f64::from(width));
+        let share = kept.clamp(0.0, 1.0).acos() / std::f64::consts::PI;
+        (64.0 * share + 3.0 * (64.0 * share * (1.0 - share)).sqrt()).ceil() as u32
+    }
+
+    /// The share of the longer text that texts of this resemblance differ in at most, with half as much again for the spread
+    /// of the estimate: all of A in B with r = |A|/|B| leaves 1 - r.
+    pub fn default_share(threshold: f64) -> f64 {
+        (1.5 * (1.0 - threshold)).clamp(0.02, 1.0)
+    }
+}
+
 /// What to look for.
 #[derive(Clone, Debug, Default)]
 pub struct Query {
@@ -39,6 +77,8 @@ pub struct Query {
     pub by: Option<Measure>,
     /// Which end of the interval decides.
     pub accept: Accept,
+    /// Measures that must agree.
+    pub confirm: Vec<Confirm>,
     /// The most matches; 0 for all.
     pub limit: usize,
     /// Also list every other document that holds a matching text, as a match of its own.
@@ -58,20 +98,24 @@ pub struct Match {
     pub resemblance: Option<f64>,
     /// The 95 % interval of the resemblance.
     pub interval: Option<Interval>,
-    /// How much of the query is in the match.
+    /// How much of the query is in the match, or in its passage.
     pub containment: Option<f64>,
-    /// How much of the match is in the query.
+    /// How much of the match, or of its passage, is in the query.
     pub contained: Option<f64>,
     /// In how many of 64 bits the simhashes differ.
     pub hamming: Option<u32>,
     /// The share of equal minhash entries.
     pub agreement: Option<f64>,
+    /// The estimated edit distance in characters.
+    pub edit: Option<EditEstimate>,
     /// Whether it is the same text.
     pub exact: bool,
     /// How many other keys hold the text of the match.
     pub copies: u64,
     /// What it was found by.
     pub found_by: FoundBy,
+    /// The window that matched best, as its first token and its tokens.
+    pub passage: Option<(u64, u64)>,
 }
 
 /// The matches of a query, best first.
@@ -86,78 +130,211 @@ pub struct Answer {
     pub expected_recall: Option<f64>,
 }
 
-/// A measured candidate that passed, and what it was found by.
-type Accepted = (Measures, FoundBy);
+/// A measured candidate that passed, what it was found by, and its edit distance.
+struct Accepted {
+    measures: Measures,
+    found_by: FoundBy,
+    edit: Option<EditEstimate>,
+    passage: Option<(u64, u64)>,
+}
 
 impl Database {
     /// Finds the documents that a text is alike to. The sketch must have been made with this database's parameters.
     pub fn query(&self, sketch: &Sketch, query: &Query) -> Result<Answer> {
         let by = query.by.unwrap_or(Measure::Resemblance(self.params().threshold));
+        self.check(by)?;
         let view = self.view();
-        let (candidates, expected_recall) = self.candidates(&view, sketch, by)?;
-        let mut accepted: Vec<Accepted> = Vec::new();
-        for (content, found_by) in candidates.list {
-            let measures = candidate::measure(&*view, sketch, content)?;
-            if passes(&measures, by, query.accept) {
-                accepted.push((measures, found_by));
-            }
-        }
-        accepted.sort_by_key(|(measures, _)| (rank(measures, by), measures.content));
+        let candidates = self.candidates(&view, sketch, by)?;
+        let mut accepted = self.accept(&view, sketch, by, query, &candidates)?;
+        accepted.sort_by_key(|accepted| (rank(accepted, by), accepted.measures.content));
         let own = query.own.as_deref().map(|key| view.find_document(key)).transpose()?.flatten();
         let matches = resolve(&view, &accepted, query, own.map(|own| own.0))?;
-        Ok(Answer { matches, bounded: candidates.bounded, expected_recall })
+        Ok(Answer { matches, bounded: candidates.bounded, expected_recall: self.expected_recall(by) })
     }
 
-    fn candidates(&self, view: &View, sketch: &Sketch, by: Measure) -> Result<(Candidates, Option<f64>)> {
+    fn check(&self, by: Measure) -> Result<()> {
         match by {
-            Measure::Resemblance(threshold) => {
-                check_share("threshold", threshold)?;
-                let below = threshold < self.params().threshold;
-                let recall = below.then(|| self.indexing().bands.candidate_probability(threshold));
-                Ok((candidate::by_bands(view, self.indexing(), sketch)?, recall))
+            Measure::Hamming(distance) if distance > 64 => {
+                Err(Error::invalid(format!("distance {distance}"), "must lie in 0..=64"))
             }
+            Measure::Hamming(_) => Ok(()),
+            Measure::Containment(_) | Measure::Contained(_) if !self.params().containment => {
+                Err(Error::invalid(
+                    "a query by containment",
+                    "this database was made without the containment index (--no-containment)",
+                ))
+            }
+            Measure::Resemblance(threshold)
+            | Measure::Containment(threshold)
+            | Measure::Contained(threshold)
+            | Measure::Agreement(threshold)
+            | Measure::Edit(threshold)
+            | Measure::Any(threshold) => check_share("threshold", threshold),
+        }
+    }
+
+    /// The recall to expect when the threshold lies below what the index was made for.
+    fn expected_recall(&self, by: Measure) -> Option<f64> {
+        let bands = &self.indexing().bands;
+        let tables = &self.indexing().tables;
+        let below = |threshold: f64| {
+            (threshold < self.params().threshold).then(|| bands.candidate_probability(threshold))
+        };
+        match by {
+            Measure::Resemblance(threshold) | Measure::Agreement(threshold) => below(threshold),
+            // The least resemblance of texts whose edit distance is this share: all of one in the other.
+            Measure::Edit(share) => below((1.0 - share).max(0.0)),
             Measure::Hamming(distance) => {
-                if distance > 64 {
-                    return Err(Error::invalid(format!("distance {distance}"), "must lie in 0..=64"));
-                }
-                let tables = &self.indexing().tables;
-                let recall = (distance > tables.max_distance()).then(|| tables.recall_at(distance));
-                Ok((candidate::by_simhash(view, self.indexing(), sketch, distance)?, recall))
+                (distance > tables.max_distance()).then(|| tables.recall_at(distance))
+            }
+            Measure::Containment(_) | Measure::Contained(_) | Measure::Any(_) => None,
+        }
+    }
+
+    fn candidates(&self, view: &View, sketch: &Sketch, by: Measure) -> Result<Candidates> {
+        let search = Search::new(view, self.indexing(), sketch)?;
+        let search = match by {
+            Measure::Resemblance(_) | Measure::Agreement(_) | Measure::Edit(_) => search.bands()?,
+            Measure::Containment(_) | Measure::Contained(_) => search.samples()?,
+            Measure::Hamming(distance) => search.simhashes(distance)?,
+            Measure::Any(_) => search.bands()?.samples()?.simhashes(self.params().hamming)?,
+        };
+        Ok(search.candidates())
+    }
+
+    /// Measures candidates and keeps those that pass, passages put together with their parents.
+    fn accept(
+        &self,
+        view: &View,
+        sketch: &Sketch,
+        by: Measure,
+        query: &Query,
+        candidates: &Candidates,
+    ) -> Result<Vec<Accepted>> {
+        let mut best: BTreeMap<ContentId, Accepted> = BTreeMap::new();
+        for &(content, found_by) in &candidates.list {
+            let measures = measures::measure(view, sketch, content)?;
+            let edit = match by {
+                Measure::Edit(_) => measures::edit(view, self.params().sketch.edit, sketch, content)?,
+                _ => None,
+            };
+            if !passes(&measures, edit, by, query.accept, self.params().hamming) {
+                continue;
+            }
+            let passage = measures.passage.map(|passage| (passage.first_token, passage.tokens));
+            let parent = measures.passage.map_or(content, |passage| ContentId(passage.parent));
+            let new = Accepted { measures, found_by, edit, passage };
+            match best.entry(parent) {
+                std::collections::btree_map::Entry::Vacant(entry) => drop(entry.insert(new)),
+                std::collections::btree_map::Entry::Occupied(mut entry) => entry.get_mut().join(new, by),
             }
         }
+        let mut kept = Vec::with_capacity(best.len());
+        for (parent, mut accepted) in best {
+            if accepted.measures.content != parent {
+                accepted.measures = in_place_of(&accepted.measures, measures::measure(view, sketch, parent)?);
+            }
+            accepted.edit = measures::edit(view, self.params().sketch.edit, sketch, parent)?;
+            if query.confirm.iter().all(|confirm| confirms(&accepted, *confirm)) {
+                kept.push(accepted);
+            }
+        }
+        Ok(kept)
     }
 }
 
-fn passes(measures: &Measures, by: Measure, accept: Accept) -> bool {
-    match by {
-        Measure::Hamming(distance) => measures.hamming.is_some_and(|hamming| hamming <= distance),
-        Measure::Resemblance(threshold) => {
-            let end = match accept {
-                Accept::Low => measures.interval.map(|interval| interval.low),
-                Accept::Estimate => measures.resemblance,
-                Accept::High => measures.interval.map(|interval| interval.high),
-            };
-            end.is_some_and(|end| end >= threshold)
+impl Accepted {
+    /// Keeps the better of two passages of one text, or of a passage and the whole text.
+    fn join(&mut self, other: Accepted, by: Measure) {
+        let better = deciding(&other.measures, by) > deciding(&self.measures, by);
+        self.found_by.merge(other.found_by);
+        if better {
+            let found_by = self.found_by;
+            *self = Accepted { found_by, ..other };
         }
     }
 }
 
-/// Sorts the best first: the same text, then the measure asked for, then the other one.
-fn rank(measures: &Measures, by: Measure) -> (bool, u64, u64) {
-    // Resemblances lie in [0, 1], so the order of their bits is their order.
-    let apart = (1.0 - measures.resemblance.unwrap_or(0.0)).to_bits();
-    let hamming = u64::from(measures.hamming.unwrap_or(64));
+/// The containment that decides between passages.
+fn deciding(measures: &Measures, by: Measure) -> Option<f64> {
+    let estimate = match by {
+        Measure::Contained(_) => measures.contained,
+        _ => measures.containment,
+    };
+    estimate.map(|estimate| estimate.value)
+}
+
+/// A parent's measures with the containments of its passage.
+fn in_place_of(passage: &Measures, parent: Measures) -> Measures {
+    Measures { containment: passage.containment, contained: passage.contained, ..parent }
+}
+
+fn passes(
+    measures: &Measures,
+    edit: Option<EditEstimate>,
+    by: Measure,
+    accept: Accept,
+    max_distance: u32,
+) -> bool {
+    let reaches = |estimate: Option<Estimate>, threshold: f64| {
+        let end = |estimate: Estimate| match accept {
+            Accept::Low => estimate.interval.low,
+            Accept::Estimate => estimate.value,
+            Accept::High => estimate.interval.high,
+        };
+        estimate.map(end).is_some_and(|end| end >= threshold)
+    };
+    let resemblance = measures.resemblance.filter(|_| measures.passage.is_none());
     match by {
-        Measure::Resemblance(_) => (!measures.exact, apart, hamming),
-        Measure::Hamming(_) => (!measures.exact, hamming, apart),
+        Measure::Resemblance(threshold) => reaches(resemblance, threshold),
+        Measure::Containment(threshold) => reaches(measures.containment, threshold),
+        Measure::Contained(threshold) => reaches(measures.contained, threshold),
+        Measure::Agreement(threshold) => measures.agreement.is_some_and(|agreement| agreement >= threshold),
+        Measure::Edit(share) => measures.exact || edit.is_some_and(|edit| edit.share <= share),
+        Measure::Hamming(distance) => measures.hamming.is_some_and(|hamming| hamming <= distance),
+        Measure::Any(threshold) => {
+            reaches(resemblance, threshold)
+                || reaches(measures.containment, threshold)
+                || reaches(measures.contained, threshold)
+                || measures.hamming.is_some_and(|hamming| hamming <= max_distance)
+        }
     }
+}
+
+fn confirms(accepted: &Accepted, confirm: Confirm) -> bool {
+    accepted.measures.exact
+        || match confirm {
+            Confirm::Simhash(distance) => {
+                accepted.measures.hamming.is_some_and(|hamming| hamming <= distance)
+            }
+            Confirm::Edit(share) => accepted.edit.is_some_and(|edit| edit.share <= share),
+        }
+}
+
+/// Sorts the best first: the same text, then the measure asked for, then the resemblance.
+fn rank(accepted: &Accepted, by: Measure) -> (bool, u64, u64) {
+    let measures = &accepted.measures;
+    // Shares lie in [0, 1], so the order of their bits is their order.
+    let apart = |share: Option<f64>| (1.0 - share.unwrap_or(0.0)).to_bits();
+    let value = |estimate: Option<Estimate>| estimate.map(|estimate| estimate.value);
+    let resemblance = apart(value(measures.resemblance));
+    let hamming = u64::from(measures.hamming.unwrap_or(64));
+    let (first, second) = match by {
+        Measure::Resemblance(_) | Measure::Any(_) => (resemblance, hamming),
+        Measure::Containment(_) => (apart(value(measures.containment)), resemblance),
+        Measure::Contained(_) => (apart(value(measures.contained)), resemblance),
+        Measure::Agreement(_) => (apart(measures.agreement), resemblance),
+        Measure::Edit(_) => (accepted.edit.map_or(u64::MAX, |edit| edit.share.to_bits()), resemblance),
+        Measure::Hamming(_) => (hamming, resemblance),
+    };
+    (!measures.exact, first, second)
 }
 
 /// Names the documents of the accepted contents, up to the limit.
 fn resolve(view: &View, accepted: &[Accepted], query: &Query, own: Option<DocId>) -> Result<Vec<Match>> {
     let limit = if query.limit == 0 { usize::MAX } else { query.limit };
     let mut matches = Vec::new();
-    for (measures, found_by) in accepted {
+    for Accepted { measures, found_by, edit, passage } in accepted {
         let holders = view.holders(measures.content, measures.founder)?;
         let each = if query.copies { usize::MAX } else { 1 };
         for id in holders.iter().map(DocId).filter(|&id| Some(id) != own).take(each) {
@@ -167,15 +344,17 @@ fn resolve(view: &View, accepted: &[Accepted], query: &Query, own: Option<DocId>
             matches.push(Match {
                 key: view.document(id)?.key,
                 id,
-                resemblance: measures.resemblance,
-                interval: measures.interval,
-                containment: measures.containment,
-                contained: measures.contained,
+                resemblance: measures.resemblance.map(|estimate| estimate.value),
+                interval: measures.resemblance.map(|estimate| estimate.interval),
+                containment: measures.containment.map(|estimate| estimate.value),
+                contained: measures.contained.map(|estimate| estimate.value),
                 hamming: measures.hamming,
                 agreement: measures.agreement,
+                edit: *edit,
                 exact: measures.exact,
                 copies: holders.len() - 1,
                 found_by: *found_by,
+                passage: *passage,
             });
         }
     }

@@ -13,6 +13,8 @@ pub struct Stats {
     pub documents: u64,
     /// Living contents: distinct texts.
     pub contents: u64,
+    /// Windows of long texts that are indexed by themselves.
+    pub passages: u64,
     /// Clusters; `None` while the file keeps none.
     pub clusters: Option<u64>,
     /// Contents that no document holds and that compaction will drop.
@@ -93,6 +95,7 @@ impl Database {
         Ok(Stats {
             documents: view.counters.documents,
             contents: view.counters.contents,
+            passages: view.counters.passages,
             clusters: None,
             dead_contents: view.dead.len(),
             file_bytes: self.disk().len().map_err(|error| Error::io("measure the file", error))?,

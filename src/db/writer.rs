@@ -4,7 +4,7 @@
 //! keep up and no commit waits for a whole one. A commit that failed acknowledges nothing and latches the handle: whether
 //! it took effect is known only after reopening.
 
-use super::add::{Added, Document, Policy};
+use super::add::{AddOptions, Added, Document};
 use super::batch::{Batch, Written};
 use super::database::Database;
 use crate::error::{Error, Result};
@@ -56,13 +56,13 @@ impl Pace {
 /// Documents that wait for a commit.
 pub(crate) struct Job {
     documents: Vec<Document>,
-    policy: Policy,
+    options: AddOptions,
     outcome: Mutex<Option<Result<Vec<Added>>>>,
 }
 
 impl Job {
-    pub fn new(documents: Vec<Document>, policy: Policy) -> Arc<Self> {
-        Arc::new(Job { documents, policy, outcome: Mutex::new(None) })
+    pub fn new(documents: Vec<Document>, options: AddOptions) -> Arc<Self> {
+        Arc::new(Job { documents, options, outcome: Mutex::new(None) })
     }
 
     fn settle(&self, outcome: Result<Vec<Added>>) {
@@ -114,7 +114,7 @@ impl Database {
         let mut group: Vec<Arc<Job>> = Vec::new();
         let mut documents = 0;
         while let Some(job) = queue.front() {
-            documents += job.documents.len();
+            documents += job.documents.iter().map(Document::weight).sum::<usize>();
             if documents > GROUP && !group.is_empty() {
                 break;
             }
@@ -125,11 +125,14 @@ impl Database {
 
     fn commit_group(&self, writer: &mut Writer, group: &[Arc<Job>]) -> Result<Vec<Vec<Added>>> {
         let view = self.view();
-        let mut batch = Batch::new(&view, self.indexing());
+        let samples = group.iter().any(|job| job.options.contained.is_some());
+        let mut batch = Batch::new(&view, self.indexing(), samples);
         let mut outcomes = Vec::with_capacity(group.len());
         for job in group {
-            let added =
-                job.documents.iter().map(|document| batch.add(document, job.policy, self.params().threshold));
+            let added = job
+                .documents
+                .iter()
+                .map(|document| batch.add(document, job.options, self.params().threshold));
             outcomes.push(added.collect::<Result<Vec<Added>>>()?);
         }
         let commit = Commit::begin(self.file())?;
@@ -206,7 +209,7 @@ impl Database {
     fn step(&self, writer: &mut Writer, full: bool) -> Result<()> {
         let view = self.view();
         let commit = Commit::begin(self.file())?;
-        let written = Batch::new(&view, self.indexing()).write(&commit)?;
+        let written = Batch::new(&view, self.indexing(), false).write(&commit)?;
         self.finish(writer, &view, commit, written, full).inspect_err(|error| {
             self.fail(error);
         })

@@ -4,13 +4,15 @@ use super::band::Bands;
 use super::permute::TableDesign;
 use super::term::{Address, Prefixes, Space, Term};
 use crate::id::ContentHash;
-use crate::sketch::{Signature, Simhash};
+use crate::sketch::{Sample, Signature, Simhash, Sketch};
 
 /// How contents are indexed: made from the parameters of a database.
 #[derive(Clone, Debug)]
 pub(crate) struct Indexing {
     pub bands: Bands,
     pub tables: TableDesign,
+    /// Whether sample values are posted.
+    pub containment: bool,
 }
 
 impl Indexing {
@@ -28,15 +30,41 @@ impl Indexing {
         Address::new(Space::CONTENTS, Term::of_content(hash))
     }
 
-    /// Every address of a content.
-    pub fn addresses(
-        &self,
-        hash: &ContentHash,
-        signature: Option<&Signature>,
-        simhash: Option<Simhash>,
-    ) -> impl Iterator<Item = Address> {
-        let bands = signature.into_iter().flat_map(|signature| self.bands.addresses(signature));
-        let tables = simhash.into_iter().flat_map(|simhash| self.tables.addresses(simhash));
-        std::iter::once(Self::content(hash)).chain(bands).chain(tables)
+    /// The address of a sample value.
+    pub fn sample_value(value: u64) -> Address {
+        Address::new(Space::SAMPLES, Term::of_value(value))
+    }
+
+    /// Every address of a content that the file keeps these sketches of.
+    pub fn addresses(&self, indexed: Indexed) -> impl Iterator<Item = Address> {
+        let hash = indexed.hash.map(Self::content);
+        let bands = indexed.signature.into_iter().flat_map(|signature| self.bands.addresses(signature));
+        let tables = indexed.simhash.into_iter().flat_map(|simhash| self.tables.addresses(simhash));
+        let posted = indexed.sample.filter(|_| self.containment).map_or(&[][..], Sample::posted);
+        hash.into_iter()
+            .chain(bands)
+            .chain(tables)
+            .chain(posted.iter().map(|&value| Self::sample_value(value)))
+    }
+}
+
+/// The sketches of a content that feed the index; a passage has a sample only.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Indexed<'a> {
+    pub hash: Option<&'a ContentHash>,
+    pub sample: Option<&'a Sample>,
+    pub signature: Option<&'a Signature>,
+    pub simhash: Option<Simhash>,
+}
+
+impl<'a> Indexed<'a> {
+    /// Everything that a sketch feeds.
+    pub fn of(sketch: &'a Sketch) -> Self {
+        Indexed {
+            hash: Some(&sketch.hash),
+            sample: Some(&sketch.sample),
+            signature: sketch.signature.as_ref(),
+            simhash: sketch.simhash,
+        }
     }
 }

@@ -28,11 +28,20 @@ impl TableDesign {
         let designs: Vec<(usize, usize)> =
             (max_distance as usize + 1..=16).map(|m| (m, choose(m, max_distance as usize))).collect();
         let wanted = tables.unwrap_or(designs[0].1);
+        if max_distance == 3 && wanted == 16 {
+            return Ok(Self::nested());
+        }
         match designs.iter().find(|design| design.1 == wanted && wanted <= 84) {
             Some(&(blocks, _)) => Ok(Self::with_blocks(max_distance, blocks)),
             None => {
-                let possible: Vec<String> =
-                    designs.iter().filter(|d| d.1 <= 84).map(|d| d.1.to_string()).collect();
+                let nested = if max_distance == 3 { vec![16] } else { Vec::new() };
+                let possible: Vec<String> = designs
+                    .iter()
+                    .map(|design| design.1)
+                    .filter(|&tables| tables <= 84)
+                    .chain(nested)
+                    .map(|tables| tables.to_string())
+                    .collect();
                 Err(Error::invalid(
                     format!("hamming-tables {wanted} for distance {max_distance}"),
                     format!("use one of {}", possible.join(", ")),
@@ -60,6 +69,22 @@ impl TableDesign {
         let prefix = |table: &Vec<(u32, u32)>| table[..exact].iter().map(|block| block.1).sum();
         let prefix_bits = tables.iter().map(prefix).min().unwrap_or(0).min(TERM_BITS);
         TableDesign { max_distance, prefix_bits, tables }
+    }
+
+    /// The paper's 16 tables for distance 3: one of four blocks of 16 bits matches, and of the 48 other bits one of four
+    /// pieces of 12 does: prefixes of 28 bits.
+    fn nested() -> Self {
+        let table = |block: u32, piece: u32| {
+            let others: Vec<u32> = (0..64).filter(|bit| bit / 16 != block).collect();
+            let (front, back): (Vec<u32>, Vec<u32>) = others.into_iter().partition(|bit| {
+                let place = if bit / 16 > block { bit - 16 } else { *bit };
+                place / 12 == piece
+            });
+            let bits: Vec<u32> = (16 * block..16 * block + 16).chain(front).chain(back).collect();
+            bits.chunk_by(|a, b| a + 1 == *b).map(|run| (run[0], run.len() as u32)).collect()
+        };
+        let tables = (0..16).map(|number| table(number / 4, number % 4)).collect();
+        TableDesign { max_distance: 3, prefix_bits: 28, tables }
     }
 
     /// The greatest distance that every pair within it is found at.
@@ -132,7 +157,7 @@ mod tests {
 
     #[test]
     fn the_designs_of_the_paper_are_there() {
-        for (tables, prefix) in [(4, 16), (10, 25), (20, 31)] {
+        for (tables, prefix) in [(4, 16), (10, 25), (16, 28), (20, 31)] {
             let design = TableDesign::new(3, Some(tables)).unwrap();
             assert_eq!((design.tables(), design.prefix_bits()), (tables, prefix));
         }
@@ -142,16 +167,20 @@ mod tests {
 
     #[test]
     fn tables_permute_and_nothing_else() {
-        let design = TableDesign::new(3, Some(20)).unwrap();
-        for table in 0..design.tables() {
-            let bits: u64 = (0..64).map(|bit| design.permute(table, Simhash(1 << bit))).fold(0, |a, b| a ^ b);
-            assert_eq!(bits, u64::MAX, "table {table}");
+        for design in [16, 20].map(|tables| TableDesign::new(3, Some(tables)).unwrap()) {
+            for table in 0..design.tables() {
+                let bits: u64 =
+                    (0..64).map(|bit| design.permute(table, Simhash(1 << bit))).fold(0, |a, b| a ^ b);
+                assert_eq!(bits, u64::MAX, "table {table}");
+            }
         }
     }
 
     #[test]
     fn everything_within_the_distance_shares_a_prefix() {
-        for (distance, tables) in [(1, 2), (2, 3), (3, 4), (3, 10), (3, 20), (5, 6), (7, 8)] {
+        for (distance, tables) in
+            [(1, 2), (2, 3), (3, 4), (3, 10), (3, 16), (3, 20), (4, 5), (5, 6), (6, 7), (7, 8)]
+        {
             let design = TableDesign::new(distance, Some(tables)).unwrap();
             for trial in 0..3000u64 {
                 let simhash = Simhash(mix(trial));

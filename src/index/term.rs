@@ -20,6 +20,11 @@ impl Term {
         Term(hash >> (64 - TERM_BITS))
     }
 
+    /// The term of a 40-bit sample value.
+    pub fn of_value(value: u64) -> Self {
+        Term(value & ((1 << TERM_BITS) - 1))
+    }
+
     /// The term of a document key.
     pub fn of_key(key: &str) -> Self {
         let hash = blake3::hash(key.as_bytes());
@@ -42,9 +47,17 @@ impl Space {
     /// Content hashes and bands.
     pub const CONTENTS: Space = Space(1);
 
+    /// Sample values, for containment.
+    pub const SAMPLES: Space = Space(255);
+
     /// The permuted simhashes of one table.
     pub fn simhash(table: usize) -> Space {
         Space(2 + table as u8)
+    }
+
+    /// Whether this is the space of a simhash table.
+    pub fn is_simhash(self) -> bool {
+        self > Space::CONTENTS && self < Space::SAMPLES
     }
 }
 
@@ -53,8 +66,8 @@ impl Space {
 pub(crate) struct Address(u64);
 
 impl Address {
-    /// One more than the greatest address.
-    pub const END: Address = Address(1 << 48);
+    /// The greatest address.
+    pub const END: Address = Address((1 << 48) - 1);
 
     pub fn new(space: Space, term: Term) -> Self {
         Address(u64::from(space.0) << TERM_BITS | term.0)
@@ -67,7 +80,7 @@ impl Address {
     }
 
     pub fn from_bits(bits: u64) -> Self {
-        Address(bits & (Address::END.0 - 1))
+        Address(bits & Address::END.0)
     }
 
     pub fn bits(self) -> u64 {
@@ -94,7 +107,7 @@ pub(crate) struct Prefixes {
 impl Prefixes {
     /// The part of an address that a filter knows.
     pub fn filter_key(self, address: Address) -> u64 {
-        let bits = if address.space() < Space::simhash(0) { TERM_BITS } else { self.simhash };
+        let bits = if address.space().is_simhash() { self.simhash } else { TERM_BITS };
         address.0 >> (TERM_BITS - bits) | u64::from(address.space().0) << 48
     }
 }

@@ -226,13 +226,20 @@ impl EditBuilder {
 }
 
 /// The estimated edit distance of two texts, in characters of their canonical form.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct EditEstimate {
     /// The paper's estimate, c times the distance of the signatures: right for inserted and deleted blocks.
     pub raw: f64,
     /// The difference in length, and what is left of the distance of the signatures taken as scattered edits.
     pub corrected: f64,
-    /// What [`raw`](Self::raw) would be of unrelated texts of these lengths.
+    /// [`corrected`](Self::corrected) as a share of the longer text.
+    pub share: f64,
+}
+
+/// What stands beside an estimate: what texts that have nothing to do with each other would give.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct EditContext {
+    /// What the raw estimate would be of unrelated texts of these lengths.
     pub unrelated_raw: f64,
     /// What the edit distance of unrelated texts of these lengths would be.
     pub unrelated: f64,
@@ -241,50 +248,52 @@ pub struct EditEstimate {
     pub inclusion: f64,
 }
 
-impl EditEstimate {
-    /// The corrected estimate as a share of the longer text.
-    pub fn share(&self, first: &EditSignature, second: &EditSignature) -> f64 {
-        self.corrected / first.characters.max(second.characters).max(1) as f64
-    }
-}
-
 impl EditParams {
-    /// Estimates the edit distance of two texts from their signatures.
-    pub fn estimate(&self, first: &EditSignature, second: &EditSignature) -> EditEstimate {
+    /// The bits of both at the coarser of their rates, and that rate.
+    fn aligned(&self, first: &EditSignature, second: &EditSignature) -> (Vec<bool>, Vec<bool>, f64) {
         let doublings = first.doublings.max(second.doublings);
         let c = f64::from(self.compression) * f64::from(1u32 << doublings);
-        let (a, b) = (first.coarser(doublings), second.coarser(doublings));
+        (first.coarser(doublings), second.coarser(doublings), c)
+    }
+
+    /// Estimates the edit distance of two texts from their signatures.
+    pub fn estimate(&self, first: &EditSignature, second: &EditSignature) -> EditEstimate {
+        let (a, b, c) = self.aligned(first, second);
         let edits = distance(&a, &b, Span::Whole) as f64;
         let longer = first.characters.max(second.characters) as f64;
         let shorter = first.characters.min(second.characters) as f64;
-        let unrelated_bits = unrelated(a.len(), b.len());
-        let raw = (edits * c).min(longer);
-        let scattered = self.scattered(edits, (longer - shorter) / c, a.len().min(b.len())) * shorter;
-        EditEstimate {
-            raw,
-            corrected: (longer - shorter + scattered).min(UNRELATED * longer).max(longer - shorter),
-            unrelated_raw: (unrelated_bits * c).min(longer),
-            unrelated: (UNRELATED * longer).max(longer - shorter),
+        let by_length = longer - shorter;
+        let scattered = self.scattered(edits - by_length / c, a.len().min(b.len())) * shorter;
+        let corrected = (by_length + scattered).min(UNRELATED * longer).max(by_length);
+        EditEstimate { raw: (edits * c).min(longer), corrected, share: corrected / longer.max(1.0) }
+    }
+
+    /// What stands beside the estimate for these two.
+    pub fn context(&self, first: &EditSignature, second: &EditSignature) -> EditContext {
+        let (a, b, c) = self.aligned(first, second);
+        let longer = first.characters.max(second.characters) as f64;
+        let by_length = longer - first.characters.min(second.characters) as f64;
+        EditContext {
+            unrelated_raw: (unrelated(a.len(), b.len()) * c).min(longer),
+            unrelated: (UNRELATED * longer).max(by_length),
             inclusion: inclusion(&a, &b),
         }
     }
 
-    /// The share of single characters substituted that explains `edits` between signatures of about `bits` bits, after
-    /// those that a difference in length explains.
-    fn scattered(&self, edits: f64, by_length: f64, bits: usize) -> f64 {
-        let of_unrelated = unrelated(bits, bits);
-        if of_unrelated == 0.0 {
+    /// The share of single characters substituted that explains `edits` between signatures of about `bits` bits.
+    fn scattered(&self, edits: f64, bits: usize) -> f64 {
+        if bits == 0 {
             return 0.0;
         }
-        let lost = interpolate(LOST_WINDOWS, (edits - by_length).max(0.0) / of_unrelated);
+        let of_random = bits as f64 * interpolate(OF_RANDOM_BITS, (bits as f64).log2());
+        let lost = interpolate(LOST_WINDOWS, edits.max(0.0) / of_random);
         1.0 - (1.0 - lost).powf(1.0 / f64::from(self.neighbourhood))
     }
 
     /// Which share of the differences lies in each of `strips` equal parts of the first text; all zero for equal
     /// signatures.
     pub fn profile(&self, first: &EditSignature, second: &EditSignature, strips: usize) -> Vec<f64> {
-        let doublings = first.doublings.max(second.doublings);
-        let (a, b) = (first.coarser(doublings), second.coarser(doublings));
+        let (a, b, _) = self.aligned(first, second);
         let mut shares = vec![0.0; strips];
         let (mut row, mut edits) = (0, 0.0);
         for step in align(&a, &b) {
@@ -322,6 +331,21 @@ const LOST_WINDOWS: &[(f64, f64)] = &[
     (1.07, 0.852),
     (1.15, 0.894),
     (1.3, 0.915),
+];
+
+/// The distance of two random strings of n bits as a share of n, against log₂ n (simulated).
+const OF_RANDOM_BITS: &[(f64, f64)] = &[
+    (0.0, 0.508),
+    (2.0, 0.468),
+    (3.0, 0.432),
+    (4.0, 0.387),
+    (5.0, 0.358),
+    (6.0, 0.336),
+    (7.0, 0.320),
+    (8.0, 0.309),
+    (9.0, 0.302),
+    (10.0, 0.296),
+    (12.0, 0.291),
 ];
 
 fn interpolate(points: &[(f64, f64)], x: f64) -> f64 {
@@ -473,9 +497,9 @@ mod tests {
     fn unrelated_texts_are_told_to_be_unrelated() {
         let params = EditParams::default();
         let (a, b) = (signature(params, &text(20_000, 1)), signature(params, &text(20_000, 2)));
-        let estimate = params.estimate(&a, &b);
-        assert!(estimate.corrected > 0.3 * estimate.unrelated, "{estimate:?}");
-        assert!((estimate.raw / estimate.unrelated_raw - 1.0).abs() < 0.35, "{estimate:?}");
-        assert!(estimate.inclusion < 0.3, "{estimate:?}");
+        let (estimate, context) = (params.estimate(&a, &b), params.context(&a, &b));
+        assert!(estimate.corrected > 0.3 * context.unrelated, "{estimate:?}");
+        assert!((estimate.raw / context.unrelated_raw - 1.0).abs() < 0.35, "{estimate:?}, {context:?}");
+        assert!(context.inclusion < 0.3, "{context:?}");
     }
 }

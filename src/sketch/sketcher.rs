@@ -2,6 +2,7 @@
 
 use super::edit::{EditBuilder, EditParams, EditSignature};
 use super::occurrence::Occurrences;
+use super::passage::{Passage, Windows};
 use super::sample::{Sample, value_of};
 use super::signature::{Bins, Signature};
 use super::simhash::{Simhash, Votes};
@@ -31,6 +32,8 @@ pub struct SketchParams {
     pub weights: Weights,
     /// Compression rate and neighbourhood of the edit signature; `100:4` by default.
     pub edit: EditParams,
+    /// Also sketch windows of this many tokens, 16 to 65,536.
+    pub passages: Option<u32>,
     /// Draws the Rabin polynomial and the permutations.
     pub seed: u64,
 }
@@ -57,6 +60,7 @@ impl Default for SketchParams {
             simhash: shingling(2),
             weights: Weights::Tf,
             edit: EditParams::default(),
+            passages: None,
             seed: 1,
         }
     }
@@ -71,6 +75,9 @@ impl SketchParams {
         };
         within("sample", self.sample, 16, 65_536)?;
         within("minhashes", self.minhashes, 1, 4_096)?;
+        if let Some(tokens) = self.passages {
+            within("passages", tokens as usize, 16.max(2 * self.shingle.width() as usize), 65_536)?;
+        }
         let bytes = [self.shingle, self.simhash].map(|shingling| shingling.unit() == Unit::Bytes);
         if bytes[0] != bytes[1] {
             return Err(Error::invalid(
@@ -99,6 +106,8 @@ pub struct Sketch {
     pub simhash: Option<Simhash>,
     /// The edit signature; `None` of a text without characters.
     pub edit: Option<EditSignature>,
+    /// The windows of a long text, when the parameters ask for them.
+    pub passages: Vec<Passage>,
 }
 
 /// Makes sketches, one text after another, with buffers that are kept between texts.
@@ -131,6 +140,7 @@ pub struct Sketcher {
     bins: Bins,
     votes: Votes,
     edit: EditBuilder,
+    windows: Option<Windows>,
 }
 
 /// The keys of the independent permutations, drawn from the seed.
@@ -187,6 +197,9 @@ impl Sketcher {
             bins: Bins::new(params.minhashes, key(2)),
             votes: Votes::default(),
             edit: EditBuilder::new(params.edit, key(4)),
+            windows: params
+                .passages
+                .map(|tokens| Windows::new(tokens as usize, params.shingle.width() as usize, params.sample)),
             rabin,
         })
     }
@@ -228,6 +241,7 @@ impl Sketcher {
             signature: self.bins.finish(hashes),
             simhash: self.votes.finish(),
             edit: self.edit.finish(),
+            passages: self.windows.as_mut().map(Windows::finish).unwrap_or_default(),
         };
         self.retained.clear();
         self.hasher.reset();
@@ -297,7 +311,11 @@ impl Sketcher {
     #[inline]
     fn take_shingle(&mut self, fingerprint: u64) {
         let fingerprint = self.labels.as_mut().map_or(fingerprint, |labels| labels.label(fingerprint));
-        self.retained.push(mix(fingerprint ^ self.keys.sample));
+        let hash = mix(fingerprint ^ self.keys.sample);
+        self.retained.push(hash);
+        if let Some(windows) = &mut self.windows {
+            windows.push(hash);
+        }
         self.bins.push(fingerprint);
     }
 
@@ -359,7 +377,10 @@ impl Retained {
         if slice < self.hashes.len() {
             self.hashes.select_nth_unstable(slice);
             self.hashes[..slice].sort_unstable();
-            let distinct = 1 + self.hashes[..slice].windows(2).filter(|pair| value_of(pair[0]) != value_of(pair[1])).count();
+            let distinct = 1 + self.hashes[..slice]
+                .windows(2)
+                .filter(|pair| value_of(pair[0]) != value_of(pair[1]))
+                .count();
             if distinct >= wanted {
                 return &self.hashes[..slice];
             }
@@ -427,7 +448,11 @@ mod tests {
                 retained.push(i % values << 24 | i / values);
             }
             let sample = Sample::of_sorted(retained.finish(size + 1), size);
-            assert_eq!((sample.values().len(), sample.bound()), (size, size as u64), "{size} of {values} values");
+            assert_eq!(
+                (sample.values().len(), sample.bound()),
+                (size, size as u64),
+                "{size} of {values} values"
+            );
         }
     }
 

@@ -129,6 +129,8 @@ pub(crate) struct Counters {
     /// Documents and contents alive.
     pub documents: u64,
     pub contents: u64,
+    /// Passages appended.
+    pub passages: u64,
     /// Bytes of all records appended.
     pub document_bytes: u64,
     pub content_bytes: u64,

@@ -84,6 +84,16 @@ pub fn read(piece: Piece, fields: &Fields, take: &mut dyn FnMut(&[u8])) -> Resul
     }
 }
 
+/// The text of one file, decompressed as its name says, handed to `take` in chunks; `-` is stdin.
+pub fn read_file(path: &str, take: &mut dyn FnMut(&[u8])) -> Result<(), Problem> {
+    let piece = match path {
+        "-" => Piece::Stdin,
+        _ => Piece::File { key: path.to_owned(), path: path.into() },
+    };
+    let fields = Fields { id: String::new(), text: String::new() };
+    read(piece, &fields, take).map(|_| ())
+}
+
 fn copy(mut reader: impl Read, place: &str, take: &mut dyn FnMut(&[u8])) -> Result<(), Problem> {
     let mut buffer = vec![0; 1 << 16];
     loop {

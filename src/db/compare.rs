@@ -1,0 +1,55 @@
+//! `compare`: every measure between two texts, and where they differ; no database is needed.
+
+use crate::sketch::{EditContext, EditEstimate, Interval, Overlap, Sketch, SketchParams};
+
+/// How alike two texts are.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Compared {
+    /// Whether they are the same text.
+    pub exact: bool,
+    /// The estimated resemblance; `None` when neither text has a shingle.
+    pub resemblance: Option<f64>,
+    /// Its 95 % interval.
+    pub interval: Option<Interval>,
+    /// How much of the first text is in the second.
+    pub containment: Option<f64>,
+    /// Its 95 % interval.
+    pub containment_interval: Option<Interval>,
+    /// How much of the second text is in the first.
+    pub contained: Option<f64>,
+    /// Its 95 % interval.
+    pub contained_interval: Option<Interval>,
+    /// The share of equal minhash entries.
+    pub agreement: Option<f64>,
+    /// In how many of 64 bits the simhashes differ.
+    pub hamming: Option<u32>,
+    /// The estimated edit distance.
+    pub edit: Option<EditEstimate>,
+    /// What unrelated texts of these lengths would give.
+    pub context: Option<EditContext>,
+    /// The share of the differences that lies in each equal part of the first text.
+    pub profile: Vec<f64>,
+}
+
+/// Compares two texts by their sketches, which must have been made with these parameters. `strips` is in how many parts the
+/// place of the differences is told.
+pub fn compare(params: &SketchParams, first: &Sketch, second: &Sketch, strips: usize) -> Compared {
+    let overlap = Overlap::of(&first.sample, &second.sample);
+    let edits = first.edit.as_ref().zip(second.edit.as_ref());
+    let exact = first.hash == second.hash;
+    let tokenless = overlap.resemblance().is_none();
+    Compared {
+        exact,
+        resemblance: overlap.resemblance().or((exact && tokenless).then_some(1.0)),
+        interval: overlap.resemblance_interval(),
+        containment: overlap.containment(),
+        containment_interval: overlap.containment_interval(),
+        contained: overlap.contained(),
+        contained_interval: overlap.contained_interval(),
+        agreement: first.signature.as_ref().zip(second.signature.as_ref()).and_then(|(a, b)| a.agreement(b)),
+        hamming: first.simhash.zip(second.simhash).map(|(a, b)| a.distance(b)),
+        edit: edits.map(|(a, b)| params.edit.estimate(a, b)),
+        context: edits.map(|(a, b)| params.edit.context(a, b)),
+        profile: edits.map(|(a, b)| params.edit.profile(a, b, strips.max(1))).unwrap_or_default(),
+    }
+}

@@ -1,0 +1,90 @@
+//! Every measure between a sketch and a stored content.
+
+use super::reader::Reader;
+use crate::error::Result;
+use crate::id::{ContentId, DocId};
+use crate::sketch::{
+    EditEstimate, EditParams, EditSignature, Interval, Overlap, Sample, Signature, Simhash, Sketch,
+};
+use crate::store::record::{ContentRecord, PassageRecord};
+
+/// What the samples tell, and the intervals of it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Estimate {
+    pub value: f64,
+    pub interval: Interval,
+}
+
+impl Estimate {
+    const ONE: Estimate = Estimate { value: 1.0, interval: Interval { low: 1.0, high: 1.0 } };
+
+    fn of(value: Option<f64>, interval: Option<Interval>) -> Option<Self> {
+        value.zip(interval).map(|(value, interval)| Estimate { value, interval })
+    }
+}
+
+/// The measures of one candidate.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Measures {
+    pub content: ContentId,
+    pub founder: DocId,
+    /// Of a passage: its parent and place; then only the containments are measured.
+    pub passage: Option<PassageRecord>,
+    pub exact: bool,
+    pub resemblance: Option<Estimate>,
+    /// How much of the sketch's text is in the content, and the reverse.
+    pub containment: Option<Estimate>,
+    pub contained: Option<Estimate>,
+    pub hamming: Option<u32>,
+    pub agreement: Option<f64>,
+}
+
+/// Measures a candidate by its stored sketches.
+pub(crate) fn measure(reader: &impl Reader, sketch: &Sketch, content: ContentId) -> Result<Measures> {
+    reader.content(content, |record| Measures::of(sketch, content, &record))
+}
+
+/// The estimated edit distance to a content, `None` when one of the two has no edit signature.
+pub(crate) fn edit(
+    reader: &impl Reader,
+    params: EditParams,
+    sketch: &Sketch,
+    content: ContentId,
+) -> Result<Option<EditEstimate>> {
+    let stored = reader.content(content, |record| record.edit.map(EditSignature::decode).transpose())?;
+    Ok(sketch.edit.as_ref().zip(stored).map(|(own, stored)| params.estimate(own, &stored)))
+}
+
+impl Measures {
+    fn of(sketch: &Sketch, content: ContentId, record: &ContentRecord) -> Result<Self> {
+        let founder = DocId(record.founder);
+        let passage = record.passage;
+        if record.hash == sketch.hash.0 && passage.is_none() {
+            return Ok(Measures {
+                content,
+                founder,
+                passage,
+                exact: true,
+                resemblance: Some(Estimate::ONE),
+                containment: Some(Estimate::ONE),
+                contained: Some(Estimate::ONE),
+                hamming: Some(0),
+                agreement: Some(1.0),
+            });
+        }
+        let stored = record.sample.map(Sample::decode).transpose()?;
+        let overlap = stored.map(|stored| Overlap::of(&sketch.sample, &stored));
+        let signature = sketch.signature.as_ref().zip(record.signature);
+        Ok(Measures {
+            content,
+            founder,
+            passage,
+            exact: false,
+            resemblance: overlap.and_then(|o| Estimate::of(o.resemblance(), o.resemblance_interval())),
+            containment: overlap.and_then(|o| Estimate::of(o.containment(), o.containment_interval())),
+            contained: overlap.and_then(|o| Estimate::of(o.contained(), o.contained_interval())),
+            hamming: sketch.simhash.zip(record.simhash).map(|(own, stored)| own.distance(Simhash(stored))),
+            agreement: signature.and_then(|(own, stored)| own.agreement(&Signature::decode(stored))),
+        })
+    }
+}

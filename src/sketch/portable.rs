@@ -1,0 +1,122 @@
+//! A sketch as text: what one party sends to another that must not see the document.
+//!
+//! The sketches are hexadecimal digits of their stored forms (`schema/format.md`), so that the form is complete, lossless
+//! and the same everywhere. It carries every parameter: sketches made with others are refused.
+
+use super::edit::EditSignature;
+use super::sample::Sample;
+use super::signature::Signature;
+use super::simhash::Simhash;
+use super::sketcher::{Sketch, SketchParams};
+use crate::error::{Error, Result};
+use crate::id::ContentHash;
+use serde::{Deserialize, Serialize};
+
+/// One JSON object: a key, the parameters, the sketches.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PortableSketch {
+    /// The document's key.
+    pub key: String,
+    /// What the sketches were made with.
+    pub params: SketchParams,
+    /// The content hash.
+    pub hash: String,
+    /// Bytes of the decoded text.
+    pub bytes: u64,
+    /// The sample.
+    pub sample: String,
+    /// The minhash entries; `None` of a text without tokens.
+    pub signature: Option<String>,
+    /// The simhash; `None` of a text without tokens.
+    pub simhash: Option<String>,
+    /// The edit signature; `None` of an empty text.
+    pub edit: Option<String>,
+}
+
+impl PortableSketch {
+    /// The portable form of a sketch; its passages stay behind, a query does not need them.
+    pub fn new(key: String, params: &SketchParams, sketch: &Sketch) -> Self {
+        PortableSketch {
+            key,
+            params: params.clone(),
+            hash: hex(&sketch.hash.0),
+            bytes: sketch.bytes,
+            sample: hex(&sketch.sample.encode()),
+            signature: sketch.signature.as_ref().map(|signature| hex(&signature.encode())),
+            simhash: sketch.simhash.map(|simhash| format!("{:016x}", simhash.0)),
+            edit: sketch.edit.as_ref().map(|edit| hex(&edit.encode())),
+        }
+    }
+
+    /// The sketch, every part checked.
+    pub fn sketch(&self) -> Result<Sketch> {
+        let wrong = |what: &str| Error::corrupt(format!("sketch of {:?}", self.key), what);
+        let hash = bytes(&self.hash)?.try_into().map_err(|_| wrong("its hash is not of 16 bytes"))?;
+        let signature =
+            self.signature.as_deref().map(bytes).transpose()?.map(|bytes| Signature::decode(&bytes));
+        if signature.as_ref().is_some_and(|signature| signature.entries().len() != self.params.minhashes) {
+            return Err(wrong("its signature is not of as many entries as its parameters say"));
+        }
+        let simhash = self.simhash.as_deref().map(|digits| u64::from_str_radix(digits, 16)).transpose();
+        Ok(Sketch {
+            hash: ContentHash(hash),
+            bytes: self.bytes,
+            replaced: 0,
+            sample: Sample::decode(&bytes(&self.sample)?)?,
+            signature,
+            simhash: simhash.map_err(|_| wrong("its simhash is no hexadecimal number"))?.map(Simhash),
+            edit: self.edit.as_deref().map(|edit| EditSignature::decode(&bytes(edit)?)).transpose()?,
+            passages: Vec::new(),
+        })
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn bytes(digits: &str) -> Result<Vec<u8>> {
+    let wrong = || Error::corrupt("sketch", "an odd number of digits, or one that is not hexadecimal");
+    if !digits.len().is_multiple_of(2) || !digits.is_ascii() {
+        return Err(wrong());
+    }
+    (0..digits.len() / 2)
+        .map(|at| u8::from_str_radix(&digits[2 * at..2 * at + 2], 16).map_err(|_| wrong()))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sketch::Sketcher;
+
+    #[test]
+    fn the_portable_form_comes_back() {
+        let params = SketchParams::default();
+        let mut sketcher = Sketcher::new(&params).unwrap();
+        for text in ["", "!?", "one", &"many words in a long text ".repeat(500)] {
+            let sketch = sketcher.sketch(text.as_bytes());
+            let line = serde_json::to_string(&PortableSketch::new("k".into(), &params, &sketch)).unwrap();
+            let read: PortableSketch = serde_json::from_str(&line).unwrap();
+            assert_eq!(read.sketch().unwrap(), sketch);
+        }
+    }
+
+    #[test]
+    fn what_is_no_sketch_is_refused() {
+        let params = SketchParams::default();
+        let sketch = Sketcher::new(&params).unwrap().sketch(b"some text of a few words");
+        let good = PortableSketch::new("k".into(), &params, &sketch);
+        for wrong in [
+            PortableSketch { hash: "00".into(), ..good.clone() },
+            PortableSketch { sample: "zz".into(), ..good.clone() },
+            PortableSketch { sample: good.sample[2..].into(), ..good.clone() },
+            PortableSketch { signature: Some("0011".into()), ..good.clone() },
+            PortableSketch { simhash: Some("x".into()), ..good.clone() },
+            PortableSketch { edit: Some("é".into()), ..good.clone() },
+        ] {
+            assert!(wrong.sketch().is_err(), "{wrong:?}");
+        }
+    }
+}
