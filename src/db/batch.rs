@@ -13,17 +13,16 @@ use crate::index::term::{Address, Space};
 use crate::sketch::Sketch;
 use crate::store::commit::Commit;
 use crate::store::frame::Kind;
-use crate::store::postings;
+use crate::store::postings::{self, IdSet};
 use crate::store::record::{Amendment, ContentRecord, Counters, DocumentRecord};
 use crate::store::view::{StoredDocument, View};
-use roaring::RoaringTreemap;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 /// The holders of a content, and which rows of the set changed.
 struct Held {
-    set: RoaringTreemap,
+    set: IdSet,
     rows: BTreeSet<u64>,
 }
 
@@ -36,7 +35,7 @@ pub(crate) struct Batch<'v> {
     documents: Vec<(u64, Vec<u8>)>,
     amendments: BTreeMap<DocId, Amendment>,
     held: BTreeMap<ContentId, Held>,
-    buried: RoaringTreemap,
+    buried: IdSet,
     entries: PendingEntries,
 }
 
@@ -44,7 +43,7 @@ pub(crate) struct Batch<'v> {
 pub(crate) struct Written {
     pub counters: Counters,
     pub memtable: Memtable,
-    pub dead: Arc<RoaringTreemap>,
+    pub dead: Arc<IdSet>,
     /// How many index entries were added.
     pub entries: u64,
 }
@@ -59,7 +58,7 @@ impl<'v> Batch<'v> {
             documents: Vec::new(),
             amendments: BTreeMap::new(),
             held: BTreeMap::new(),
-            buried: RoaringTreemap::new(),
+            buried: IdSet::new(),
             entries: PendingEntries::default(),
         }
     }
@@ -246,7 +245,7 @@ impl Reader for Batch<'_> {
         Ok(document)
     }
 
-    fn holders(&self, content: ContentId, founder: DocId) -> Result<RoaringTreemap> {
+    fn holders(&self, content: ContentId, founder: DocId) -> Result<IdSet> {
         match self.held.get(&content) {
             Some(held) => Ok(held.set.clone()),
             None if Self::added(&self.contents, content.0).is_some() => {

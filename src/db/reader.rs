@@ -4,9 +4,9 @@ use crate::error::Result;
 use crate::id::{ContentHash, ContentId, DocId};
 use crate::index::indexing::Indexing;
 use crate::index::term::Address;
+use crate::store::postings::IdSet;
 use crate::store::record::ContentRecord;
 use crate::store::view::{StoredDocument, View};
-use roaring::RoaringTreemap;
 use std::ops::RangeInclusive;
 
 pub(crate) trait Reader {
@@ -21,7 +21,7 @@ pub(crate) trait Reader {
     fn document(&self, id: DocId) -> Result<StoredDocument>;
 
     /// The documents that hold a living content founded by `founder`.
-    fn holders(&self, content: ContentId, founder: DocId) -> Result<RoaringTreemap>;
+    fn holders(&self, content: ContentId, founder: DocId) -> Result<IdSet>;
 
     /// All ids at one address.
     fn ids(&self, address: Address) -> Result<Vec<u64>> {
@@ -71,7 +71,7 @@ impl Reader for View {
         View::document(self, id)
     }
 
-    fn holders(&self, content: ContentId, founder: DocId) -> Result<RoaringTreemap> {
+    fn holders(&self, content: ContentId, founder: DocId) -> Result<IdSet> {
         View::holders(self, content, founder)
     }
 }

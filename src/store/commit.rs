@@ -2,14 +2,13 @@
 
 use super::file::{COUNTERS, StoreFile};
 use super::frame::{Kind, frames};
-use super::postings;
+use super::postings::{self, IdSet};
 use super::record::{Amendment, Counters, RunRecord};
 use super::run::RunWriter;
 use super::tables::{self, Doing, RunRows, run_name};
 use crate::error::Result;
 use crate::id::{ContentId, DatabaseId, DocId};
 use redb::{TableDefinition, WriteTransaction};
-use roaring::RoaringTreemap;
 
 /// A write transaction in this crate's words. Dropped without [`finish`](Self::finish), nothing happened.
 pub(crate) struct Commit {
@@ -48,7 +47,7 @@ impl Commit {
     pub fn set_holders(
         &self,
         content: ContentId,
-        holders: &RoaringTreemap,
+        holders: &IdSet,
         rows: impl Iterator<Item = u64>,
     ) -> Result<()> {
         let mut table = self.transaction.open_table(tables::HOLDERS).doing("note holders")?;
@@ -62,7 +61,7 @@ impl Commit {
     }
 
     /// Rewrites some rows of the set of dead contents.
-    pub fn set_dead(&self, dead: &RoaringTreemap, rows: impl Iterator<Item = u64>) -> Result<()> {
+    pub fn set_dead(&self, dead: &IdSet, rows: impl Iterator<Item = u64>) -> Result<()> {
         let mut table = self.transaction.open_table(tables::DEAD).doing("bury contents")?;
         for row in rows {
             if let Some(bytes) = postings::encode(dead, row) {

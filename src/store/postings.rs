@@ -1,7 +1,10 @@
 //! Sets of ids as rows: one roaring bitmap for every 65,536 ids, so that a change rewrites 8 KiB at most.
 
 use crate::error::{Error, Result};
-use roaring::{RoaringBitmap, RoaringTreemap};
+use roaring::RoaringBitmap;
+
+/// A set of ids in memory.
+pub(crate) use roaring::RoaringTreemap as IdSet;
 
 /// The row that an id belongs to.
 pub(crate) fn row_of(id: u64) -> u64 {
@@ -9,7 +12,7 @@ pub(crate) fn row_of(id: u64) -> u64 {
 }
 
 /// The stored form of one row of a set, `None` when it is empty.
-pub(crate) fn encode(set: &RoaringTreemap, row: u64) -> Option<Vec<u8>> {
+pub(crate) fn encode(set: &IdSet, row: u64) -> Option<Vec<u8>> {
     let (high, first) = ((row >> 16) as u32, (row as u32) << 16);
     let (_, ids) = set.bitmaps().find(|(number, _)| *number == high)?;
     let mut bitmap: RoaringBitmap = ids.range(first..=first | 0xFFFF).map(|id| id & 0xFFFF).collect();
@@ -22,7 +25,7 @@ pub(crate) fn encode(set: &RoaringTreemap, row: u64) -> Option<Vec<u8>> {
 }
 
 /// Adds a stored row to a set.
-pub(crate) fn decode_into(set: &mut RoaringTreemap, row: u64, bytes: &[u8]) -> Result<()> {
+pub(crate) fn decode_into(set: &mut IdSet, row: u64, bytes: &[u8]) -> Result<()> {
     let wrong = |what: &str| Error::corrupt("bitmap", what);
     let bitmap = RoaringBitmap::deserialize_from(bytes).map_err(|error| wrong(&error.to_string()))?;
     if bitmap.max().is_none_or(|max| max > 0xFFFF) {
@@ -39,8 +42,8 @@ mod tests {
 
     #[test]
     fn rows_come_back() {
-        let set: RoaringTreemap = (0..300_000u64).filter(|id| id % 3 == 0).chain([1 << 40]).collect();
-        let mut read = RoaringTreemap::new();
+        let set: IdSet = (0..300_000u64).filter(|id| id % 3 == 0).chain([1 << 40]).collect();
+        let mut read = IdSet::new();
         for row in (0..5).chain([1 << 24]) {
             let bytes = encode(&set, row).unwrap();
             assert!(bytes.len() < 8300);

@@ -5,7 +5,7 @@
 
 use super::file::{COUNTERS, StoreFile};
 use super::frame::{Frame, Kind};
-use super::postings;
+use super::postings::{self, IdSet};
 use super::record::{Amendment, ContentRecord, Counters, DocumentRecord, RunRecord};
 use super::run::{FilterBudget, OpenRun, Run, open_rows};
 use super::tables::{self, Doing};
@@ -15,7 +15,6 @@ use crate::index::memtable::Memtable;
 use crate::index::run::Directory;
 use crate::index::term::{Address, Prefixes, Space};
 use redb::{ReadOnlyTable, ReadTransaction, ReadableTable, ReadableTableMetadata};
-use roaring::RoaringTreemap;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
@@ -33,7 +32,7 @@ pub(crate) struct View {
     pub runs: Vec<OpenRun>,
     pub memtable: Memtable,
     /// Contents that no document holds.
-    pub dead: Arc<RoaringTreemap>,
+    pub dead: Arc<IdSet>,
     prefixes: Prefixes,
 }
 
@@ -72,7 +71,7 @@ impl View {
         }
         runs.sort_by_key(|run| (run.record.contents, run.record.documents));
         check_adjacent(&runs, &counters)?;
-        let mut dead = RoaringTreemap::new();
+        let mut dead = IdSet::new();
         let rows = snapshot.open_table(tables::DEAD).doing("read the tombstones")?;
         for row in rows.iter().doing("read the tombstones")? {
             let (number, bitmap) = row.doing("read the tombstones")?;
@@ -89,7 +88,7 @@ impl View {
         counters: Counters,
         runs: Vec<Arc<Run>>,
         memtable: Memtable,
-        dead: Arc<RoaringTreemap>,
+        dead: Arc<IdSet>,
     ) -> Result<Self> {
         View::open(self.id, &file.snapshot()?, counters, runs, memtable, dead, self.prefixes)
     }
@@ -100,7 +99,7 @@ impl View {
         counters: Counters,
         runs: Vec<Arc<Run>>,
         memtable: Memtable,
-        dead: Arc<RoaringTreemap>,
+        dead: Arc<IdSet>,
         prefixes: Prefixes,
     ) -> Result<Self> {
         let doing = "open the tables";
@@ -149,8 +148,8 @@ impl View {
     }
 
     /// The documents that hold a living content founded by `founder`.
-    pub fn holders(&self, content: ContentId, founder: DocId) -> Result<RoaringTreemap> {
-        let mut set = RoaringTreemap::new();
+    pub fn holders(&self, content: ContentId, founder: DocId) -> Result<IdSet> {
+        let mut set = IdSet::new();
         for row in self.holders.range((content.0, 0)..=(content.0, u64::MAX)).doing("read the holders")? {
             let (key, bitmap) = row.doing("read the holders")?;
             postings::decode_into(&mut set, key.value().1, bitmap.value())?;
