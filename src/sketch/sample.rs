@@ -15,6 +15,11 @@ use crate::error::{Error, Result};
 /// One more than the greatest value: the bound of a whole sample.
 pub(crate) const WHOLE: u64 = 1 << 40;
 
+/// The value of a shingle's 64-bit hash.
+pub(crate) fn value_of(hash: u64) -> u64 {
+    hash >> 24
+}
+
 /// The values of a text's shingles below a bound, ascending and distinct.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sample {
@@ -23,11 +28,11 @@ pub struct Sample {
 }
 
 impl Sample {
-    /// The `size` smallest of `hashes` (64-bit, ascending), which must hold every hash of the text that is among its
-    /// `size` + 1 smallest distinct values.
+    /// The `size` smallest of `hashes` (64-bit, ascending), which must hold every value of the text that is among its
+    /// `size` + 1 smallest.
     pub(crate) fn of_sorted(hashes: &[u64], size: usize) -> Self {
         let mut values: Vec<u64> = Vec::with_capacity(size + 1);
-        for value in hashes.iter().map(|hash| hash >> 24) {
+        for value in hashes.iter().copied().map(value_of) {
             if values.last() != Some(&value) {
                 values.push(value);
                 if values.len() > size {

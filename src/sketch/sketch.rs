@@ -1,6 +1,6 @@
 //! All sketches of one text, in one pass over chunks of any size.
 
-use super::sample::Sample;
+use super::sample::{Sample, value_of};
 use super::signature::{Bins, Signature};
 use super::simhash::{Simhash, Votes};
 use crate::error::{Error, Result};
@@ -224,7 +224,8 @@ fn content_hash(hasher: &blake3::Hasher) -> ContentHash {
     ContentHash(hash)
 }
 
-/// The smallest distinct hashes of a text, in memory that does not grow with the text.
+/// The smallest hashes of a text, in memory that does not grow with the text. Hashes with one sample value count as one
+/// and the smallest of them stands for it: a sample cut off among such would take itself for whole.
 ///
 /// As many are retained as both consumers can want: the sample its s+1 smallest, the signature all of a text so short that
 /// a bin is empty after round 0 (the chance that one of 128 bins is still empty after 4,096 shingles is 1.4e-12; then the
@@ -253,21 +254,21 @@ impl Retained {
 
     fn shrink(&mut self) {
         self.hashes.sort_unstable();
-        self.hashes.dedup();
+        self.hashes.dedup_by_key(|hash| value_of(*hash));
         if self.hashes.len() >= self.most {
             self.hashes.truncate(self.most);
             self.limit = self.hashes[self.most - 1];
         }
     }
 
-    /// The distinct hashes, ascending: all that are retained, or at least the `wanted` smallest of them.
+    /// Hashes, ascending: of all values that are retained, or of at least the `wanted` smallest of them.
     fn finish(&mut self, wanted: usize) -> &[u64] {
         // A slice a little larger than wanted is enough to sort, unless most of it is repetition.
         let slice = wanted.saturating_add(wanted / 4);
         if slice < self.hashes.len() {
             self.hashes.select_nth_unstable(slice);
             self.hashes[..slice].sort_unstable();
-            let distinct = 1 + self.hashes[..slice].windows(2).filter(|pair| pair[0] != pair[1]).count();
+            let distinct = 1 + self.hashes[..slice].windows(2).filter(|pair| value_of(pair[0]) != value_of(pair[1])).count();
             if distinct >= wanted {
                 return &self.hashes[..slice];
             }
@@ -319,6 +320,20 @@ mod tests {
             assert_eq!(got[..smallest.len()], smallest, "{count} of {distinct}");
             let kept: Vec<u64> = all.iter().copied().collect::<BTreeSet<_>>().into_iter().take(4096).collect();
             assert_eq!(retained.finish(usize::MAX), kept);
+        }
+    }
+
+    #[test]
+    fn shingles_of_one_value_are_not_mistaken_for_several() {
+        // Twice as many hashes as values, and more of both than are retained.
+        for (size, repeats) in [(256, 1), (256, 8), (8192, 1)] {
+            let mut retained = Retained::new(size);
+            let values = 5 * size as u64;
+            for i in (0..2 * values).flat_map(|i| std::iter::repeat_n(i, repeats)) {
+                retained.push(i % values << 24 | i / values);
+            }
+            let sample = Sample::of_sorted(retained.finish(size + 1), size);
+            assert_eq!((sample.values().len(), sample.bound()), (size, size as u64), "{size} of {values} values");
         }
     }
 
