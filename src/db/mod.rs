@@ -14,6 +14,8 @@ mod add;
 mod query;
 mod get;
 mod stats;
+#[cfg(test)]
+mod golden;
 
 pub use add::{Added, Document, Policy, Verdict};
 pub use database::{Database, Options};
