@@ -11,9 +11,11 @@ use crate::error::Result;
 use crate::id::DatabaseId;
 use crate::index::block::{Block, Entry};
 use crate::index::filter;
+use crate::index::indexing::Indexing;
 use crate::index::run::{Directory, RunBuilder, RunSink};
 use crate::index::term::{Address, Prefixes, Space, Term};
-use crate::sketch::{Sample, Signature};
+use crate::index::{Bands, TableDesign};
+use crate::sketch::{Sample, Signature, SketchParams, Sketcher};
 use std::fs;
 use std::path::PathBuf;
 
@@ -234,7 +236,7 @@ fn runs() {
         |space, term: u64, number| Entry { address: Address::new(space, Term::of_hash(term << 24)), number };
     let contents = [(0x11_0000_0000, 1), (0x11_0000_0000, 3), (0x11_0000_0009, 0), (0x11_0000_0020, 2)];
     let contents = contents.map(|(term, number)| entry(Space::CONTENTS, term, number));
-    let simhash = entry(Space::simhash(3), 0xABCD_1234_56, 2);
+    let simhash = entry(Space::simhash(3), 0x00AB_CD12_3456, 2);
     let (mut rows, mut builder) = (Rows::default(), RunBuilder::new(3, PREFIXES, Directory::default()));
     contents.iter().chain([&simhash]).for_each(|entry| builder.push(*entry, &mut rows).expect("rows"));
     builder.pause(&mut rows).expect("rows");
@@ -281,4 +283,60 @@ fn bitmaps() {
         postings::decode_into(&mut read, row, &bytes).expect("a bitmap");
         assert_eq!(read, set);
     }
+}
+
+#[test]
+fn sketches() {
+    let sketch =
+        Sketcher::new(&SketchParams::default()).expect("defaults").sketch(b"A rose is a rose is a rose.");
+    let signature = sketch.signature.expect("tokens");
+    let simhash = sketch.simhash.expect("tokens").0.to_le_bytes();
+    for (name, what, bytes) in [
+        ("rose-hash", "Content hash of: A rose is a rose is a rose.", sketch.hash.0.to_vec()),
+        ("rose-sample", "Sample of it, default parameters", sketch.sample.encode()),
+        ("rose-signature", "Signature of it", signature.encode()),
+        ("rose-simhash", "Simhash of it, as eight little-endian bytes", simhash.to_vec()),
+    ] {
+        stored(name, what, &bytes);
+    }
+    let indexing = Indexing {
+        bands: Bands { rows: 6, bands: 21 },
+        tables: TableDesign::new(3, None).expect("a design"),
+    };
+    let key = std::iter::once(Indexing::key("rose"));
+    let addresses = key.chain(indexing.addresses(&sketch.hash, Some(&signature), sketch.simhash));
+    let bytes: Vec<u8> =
+        addresses.flat_map(|address| address.bits().to_le_bytes().into_iter().take(6)).collect();
+    stored(
+        "rose-addresses",
+        "Addresses of six bytes: of the key rose, the content, 21 bands, 4 simhash tables",
+        &bytes,
+    );
+}
+
+/// Blocks of `schema/format.md` that begin with "```hex NAME" show golden bytes, each line some of them and a remark.
+#[test]
+fn the_document_shows_the_golden_bytes() {
+    let document = include_str!("../../schema/format.md");
+    let blocks: Vec<&str> = document.split("```hex ").skip(1).collect();
+    for block in &blocks {
+        let block = block.split("```").next().expect("a block");
+        let (name, lines) = block.split_once('\n').expect("a name and lines");
+        let shown: String =
+            lines.lines().map(|line| line.split("  ").next().unwrap_or(line)).map(unfold).collect();
+        let golden = fs::read_to_string(path(&format!("{name}.hex")))
+            .unwrap_or_else(|error| panic!("{name}: {error}"));
+        let golden: String = golden.lines().skip(1).collect();
+        assert_eq!(shown, golden, "{name}");
+    }
+    assert!(blocks.len() > 12, "only {} blocks", blocks.len());
+}
+
+/// The digits of a line: `00*3` is three zero bytes.
+fn unfold(line: &str) -> String {
+    let byte = |part: &str| match part.split_once('*') {
+        Some((byte, times)) => byte.repeat(times.parse().expect("a count")),
+        None => part.to_owned(),
+    };
+    line.split(' ').map(byte).collect()
 }
