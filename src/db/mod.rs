@@ -16,6 +16,8 @@ mod query;
 mod compare;
 mod get;
 mod stats;
+#[cfg(test)]
+mod golden;
 
 pub use add::{AddOptions, Added, Document, Policy, Verdict};
 pub use compare::{Compared, compare};

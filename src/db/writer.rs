@@ -206,7 +206,7 @@ impl Database {
     }
 
     /// A commit that adds nothing.
-    fn step(&self, writer: &mut Writer, full: bool) -> Result<()> {
+    pub(super) fn step(&self, writer: &mut Writer, full: bool) -> Result<()> {
         let view = self.view();
         let commit = Commit::begin(self.file())?;
         let written = Batch::new(&view, self.indexing(), false).write(&commit)?;

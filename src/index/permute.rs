@@ -80,8 +80,11 @@ impl TableDesign {
                 let place = if bit / 16 > block { bit - 16 } else { *bit };
                 place / 12 == piece
             });
-            let bits: Vec<u32> = (16 * block..16 * block + 16).chain(front).chain(back).collect();
-            bits.chunk_by(|a, b| a + 1 == *b).map(|run| (run[0], run.len() as u32)).collect()
+            // Segments never reach from the prefix into the rest.
+            let segments = |bits: &[u32]| -> Vec<(u32, u32)> {
+                bits.chunk_by(|a, b| a + 1 == *b).map(|run| (run[0], run.len() as u32)).collect()
+            };
+            [vec![(16 * block, 16)], segments(&front), segments(&back)].concat()
         };
         let tables = (0..16).map(|number| table(number / 4, number % 4)).collect();
         TableDesign { max_distance: 3, prefix_bits: 28, tables }

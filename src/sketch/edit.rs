@@ -416,9 +416,10 @@ mod tests {
         let alone = signature(params, &inner).bits();
         let embedded = signature(params, &format!("{outer}{inner}{outer}")).bits();
         assert!(embedded.windows(alone.len()).any(|part| part == alone), "embedded as it is alone");
-        let estimate = params
-            .estimate(&signature(params, &inner), &signature(params, &format!("{outer}{inner}{outer}")));
-        assert_eq!(estimate.inclusion, 1.0);
+        let (inner, outer) =
+            (signature(params, &inner), signature(params, &format!("{outer}{inner}{outer}")));
+        assert_eq!(params.context(&inner, &outer).inclusion, 1.0);
+        let estimate = params.estimate(&inner, &outer);
         assert!((estimate.corrected - 6000.0).abs() < 700.0, "{estimate:?}");
     }
 

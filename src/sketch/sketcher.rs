@@ -445,7 +445,7 @@ mod tests {
             let mut retained = Retained::new(size);
             let values = 5 * size as u64;
             for i in (0..2 * values).flat_map(|i| std::iter::repeat_n(i, repeats)) {
-                retained.push(i % values << 24 | i / values);
+                retained.push(((i % values) << 24) | (i / values));
             }
             let sample = Sample::of_sorted(retained.finish(size + 1), size);
             assert_eq!(

@@ -17,5 +17,7 @@ pub(crate) mod view;
 pub(crate) mod commit;
 pub(crate) mod flush;
 pub(crate) mod merging;
+#[cfg(test)]
+pub(crate) mod golden;
 
 pub use disk::{Disk, FileDisk};

@@ -59,7 +59,7 @@ pub(crate) struct Superblock {
 }
 
 impl Superblock {
-    fn encode(self) -> [u8; PAGE] {
+    pub fn encode(self) -> [u8; PAGE] {
         let mut page = [0; PAGE];
         page[..8].copy_from_slice(MAGIC);
         page[8..12].copy_from_slice(&self.version.to_le_bytes());
@@ -68,7 +68,7 @@ impl Superblock {
         page
     }
 
-    fn decode(page: &[u8; PAGE]) -> Result<Self> {
+    pub fn decode(page: &[u8; PAGE]) -> Result<Self> {
         if &page[..8] != MAGIC {
             return Err(Error::Incompatible {
                 name: "file".into(),
@@ -92,7 +92,8 @@ impl Superblock {
     }
 }
 
-fn crc(number: u64, bytes: &[u8]) -> u32 {
+/// The entry of a page in the crc page of its group.
+pub(super) fn crc(number: u64, bytes: &[u8]) -> u32 {
     let mut hasher = crc32fast::Hasher::new();
     hasher.update(&number.to_le_bytes());
     hasher.update(bytes);

@@ -54,3 +54,77 @@ fn translate(what: &str, error: redb::Error) -> Error {
         other => Error::corrupt(what, other),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::id::DatabaseId;
+    use crate::store::disk::FileDisk;
+    use crate::store::file::{Birth, StoreFile};
+    use redb::{Key, TableHandle, Value};
+    use std::collections::BTreeSet;
+
+    /// Name, type of the keys, type of the values.
+    type Shape = (String, String, String);
+
+    const LISTED: &str = include_str!("../../schema/tables.tsv");
+    const FORMAT: &str = include_str!("../../schema/format.md");
+
+    fn shape<K: Key, V: Value>(table: TableDefinition<K, V>) -> Shape {
+        (table.name().to_owned(), K::type_name().name().to_owned(), V::type_name().name().to_owned())
+    }
+
+    fn rows() -> Vec<Vec<&'static str>> {
+        LISTED.lines().skip(1).map(|line| line.split('\t').collect()).collect()
+    }
+
+    #[test]
+    fn the_list_of_tables_is_that_of_the_code() {
+        let run: RunRows = TableDefinition::new("run_N");
+        let coded = BTreeSet::from([
+            shape(META),
+            shape(CONTENTS),
+            shape(DOCUMENTS),
+            shape(AMENDMENTS),
+            shape(HOLDERS),
+            shape(DEAD),
+            shape(RUNS),
+            shape(run),
+        ]);
+        let listed = rows()
+            .iter()
+            .map(|row| (row[0].into(), row[1].into(), row[2].into()))
+            .collect::<BTreeSet<Shape>>();
+        assert_eq!(listed, coded);
+        assert!(run_name(7) == "run_7");
+    }
+
+    #[test]
+    fn a_new_file_has_the_tables_of_the_list() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("new");
+        StoreFile::create_at(&path, Birth { id: DatabaseId(1), params: b"", known_answer: b"" })
+            .expect("a new file");
+        let disk = FileDisk::open_read_only(&path).expect("the file");
+        let file = StoreFile::open_read_only(Box::new(disk), 1 << 20, &path).expect("the file");
+        let snapshot = file.snapshot().expect("a snapshot");
+        let made: BTreeSet<String> =
+            snapshot.list_tables().expect("its tables").map(|table| table.name().to_owned()).collect();
+        let listed: BTreeSet<String> =
+            rows().iter().map(|row| row[0].to_owned()).filter(|name| name != "run_N").collect();
+        assert_eq!(made, listed);
+    }
+
+    #[test]
+    fn the_list_of_tables_points_at_what_is_there() {
+        for row in rows() {
+            let [_, _, _, kind, writer, section] = row[..] else { panic!("six columns, not {row:?}") };
+            assert!(["truth", "derived"].contains(&kind), "{row:?}");
+            assert!(
+                std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src").join(writer).is_file(),
+                "{row:?}"
+            );
+            assert!(FORMAT.contains(&format!("\n## {section}\n")), "{row:?}");
+        }
+    }
+}

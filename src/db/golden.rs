@@ -1,0 +1,160 @@
+//! Golden parameters, their known answer, and a whole file that must open and answer for ever as it did when it was made.
+//!
+//! `database.txt` holds questions to `database.zst`, one a line, each followed by indented answers.
+
+use super::add::{Document, Policy};
+use super::database::{Database, Options};
+use super::params::Params;
+use super::query::{Match, Measure, Query};
+use crate::error::Result;
+use crate::id::DatabaseId;
+use crate::sketch::Sketcher;
+use crate::store::disk::FileDisk;
+use crate::store::file::{Birth, StoreFile};
+use crate::store::golden::{blessing, path, stored};
+use crate::text::rabin::mix;
+use std::fmt::Write;
+use std::fs;
+
+#[test]
+fn parameters() {
+    let params = Params::default();
+    let bytes = serde_json::to_vec(&params.to_json()).expect("plain values");
+    let bytes = stored("params", "Parameters: the defaults, as JSON", &bytes);
+    assert_eq!(Params::from_json(&bytes).expect("parameters"), params);
+    let answer = params.known_answer().expect("valid parameters");
+    stored("known-answer", "Known answer of the default parameters", &answer);
+}
+
+/// `words` words of a small vocabulary; texts of one seed begin alike.
+fn text(seed: u64, words: u64) -> String {
+    const VOCABULARY: [&str; 16] = [
+        "amber", "birch", "cloud", "delta", "ember", "fjord", "grove", "harbour", "island", "juniper",
+        "kelp", "lantern", "meadow", "north", "orchard", "pebble",
+    ];
+    let word = |i: u64| VOCABULARY[mix(seed << 32 | i) as usize % VOCABULARY.len()];
+    (0..words).map(word).collect::<Vec<_>>().join(" ")
+}
+
+/// Documents in batches, each of which becomes a run, but for the last.
+fn batches() -> Vec<Vec<Document>> {
+    let sketcher = &mut Sketcher::new(&Params::default().sketch).expect("valid parameters");
+    let mut document = |key: String, text: &str, seen| Document {
+        key,
+        sketch: sketcher.sketch(text.as_bytes()),
+        seen_at: seen,
+    };
+    let mut batches: Vec<Vec<Document>> = (0..6)
+        .map(|batch| {
+            let plain =
+                |i: u64| (format!("{batch}/{i}"), text(10 * batch + i, 40 + 3 * i), Some(1000 + batch));
+            let documents = (0..8).map(plain).map(|(key, text, seen)| document(key, &text, seen));
+            documents.collect()
+        })
+        .collect();
+    batches[1].push(document("near".into(), &(text(0, 40) + " and a little more"), None));
+    batches[1].push(document("copy".into(), &text(3, 49), None));
+    batches[2].push(document("no tokens".into(), "?!", None));
+    batches[2].push(document("long".into(), &text(99, 400), None));
+    batches[3].push(document("4/0".into(), &text(98, 30), None));
+    batches[5].push(document("0/1".into(), &text(97, 30), Some(2000)));
+    batches
+}
+
+fn questions() -> Vec<String> {
+    let keys = ["0/0", "0/1", "3/7", "5/7", "near", "copy", "no tokens", "long", "4/0", "absent"];
+    let texts =
+        [text(0, 40), text(1, 43), text(3, 49), text(97, 30), text(99, 380), text(99, 20), "!!".into()];
+    let gets = keys.iter().map(|key| format!("get {key}"));
+    let queries = texts.iter().flat_map(|text| [format!("query {text}"), format!("hamming {text}")]);
+    gets.chain(queries).collect()
+}
+
+fn make() -> Result<Vec<u8>> {
+    let file = tempfile::NamedTempFile::new().expect("a temporary file");
+    let params = Params::default();
+    let json = serde_json::to_vec(&params.to_json()).expect("plain values");
+    let birth = Birth { id: DatabaseId(0x601D), params: &json, known_answer: &params.known_answer()? };
+    let disk = FileDisk::new(file.reopen().expect("a temporary file"));
+    drop(StoreFile::create_on(Box::new(disk), birth, 1 << 20)?);
+    let db = Database::open(file.path(), Options::default())?;
+    let mut batches = batches();
+    let last = batches.pop().expect("several batches");
+    for batch in batches {
+        db.add_batch(batch, Policy::Everything)?;
+        db.step(&mut db.writer(), true)?;
+    }
+    db.add_batch(last, Policy::Everything)?;
+    db.close()?;
+    Ok(fs::read(file.path()).expect("the file"))
+}
+
+fn answer(db: &Database, question: &str) -> Result<String> {
+    let mut out = String::new();
+    let (verb, rest) = question.split_once(' ').expect("a verb and its argument");
+    if verb == "get" {
+        match db.get(rest)? {
+            None => writeln!(out, "  nothing"),
+            Some(found) => writeln!(
+                out,
+                "  id {}, seen {:?} to {:?}, {} copies, {:.3} shingles, {} bytes",
+                found.id,
+                found.first_seen,
+                found.last_seen,
+                found.copies,
+                found.shingles.unwrap_or_default(),
+                found.bytes
+            ),
+        }
+        .expect("writing to memory");
+        return Ok(out);
+    }
+    let by = if verb == "query" { Measure::Resemblance(0.1) } else { Measure::Hamming(20) };
+    let query = Query { by: Some(by), copies: true, limit: 3, ..Query::default() };
+    for found in db.query(&db.sketch(rest)?, &query)?.matches {
+        let Match { key, resemblance, containment, hamming, agreement, exact, copies, found_by, .. } = found;
+        let shares = [resemblance, containment, agreement]
+            .map(|share| format!("{:.6}", share.unwrap_or(-1.0)))
+            .join(" ");
+        writeln!(out, "  {key}: {shares} {hamming:?} {exact} +{copies} {}", found_by.names().join(","))
+            .expect("writing to memory");
+    }
+    Ok(out)
+}
+
+fn answers<'q>(db: &Database, questions: impl Iterator<Item = &'q str>) -> String {
+    let answered = |question: &str| format!("{question}\n{}", answer(db, question).expect("an answer"));
+    questions.map(answered).collect()
+}
+
+#[test]
+fn a_whole_file_opens_and_answers_as_ever() {
+    const HEAD: &str = "# database.zst: questions, and what it must answer.\n";
+    let (packed, answered) = (path("database.zst"), path("database.txt"));
+    let open = |bytes: &[u8], read_only| {
+        let file = tempfile::NamedTempFile::new().expect("a temporary file");
+        fs::write(file.path(), bytes).expect("writing a file");
+        let db =
+            Database::open(file.path(), Options { read_only, ..Options::default() }).expect("a golden file");
+        (file, db)
+    };
+    if blessing() {
+        let bytes = make().expect("a file");
+        fs::write(&packed, zstd::encode_all(&bytes[..], 19).expect("packing")).expect("writing");
+        let questions = questions();
+        let told = answers(&open(&bytes, true).1, questions.iter().map(String::as_str));
+        fs::write(&answered, HEAD.to_owned() + &told).expect("writing");
+    }
+    let bytes = zstd::decode_all(&fs::read(packed).expect("the golden file")[..]).expect("unpacking");
+    let expected = fs::read_to_string(answered).expect("the golden answers");
+    let expected = expected.strip_prefix(HEAD).expect("the head of the answers");
+    let questions = || expected.lines().filter(|line| !line.starts_with(' '));
+    let (_file, db) = open(&bytes, true);
+    let levels: Vec<u32> = db.view().runs.iter().map(|run| run.run.record.level).collect();
+    assert_eq!((levels, db.view().memtable.len() > 0), (vec![1, 0], true), "a merged run, a run, a memtable");
+    assert_eq!(answers(&db, questions()), expected);
+    let (_file, db) = open(&bytes, false);
+    assert_eq!(answers(&db, questions()), expected);
+    db.add("one more", text(200, 50)).expect("a verdict");
+    assert_eq!(answers(&db, questions()), expected);
+}
