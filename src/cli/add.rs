@@ -51,7 +51,7 @@ pub fn run(verb: &Add, common: &Common) -> Ended {
 }
 
 fn open_or_create(verb: &Add, common: &Common) -> Result<Database, Error> {
-    let options = Options { memory: common.memory, read_only: false };
+    let options = Options { memory: common.memory, read_only: false, ..Options::default() };
     match Database::open(&verb.db, options.clone()) {
         Err(Error::Missing(_)) => {
             Database::create(&verb.db, &verb.creation.applied_to(Params::default(), true)?)?;

@@ -20,7 +20,7 @@ struct Line<'a> {
 }
 
 pub fn run(verb: &Get, common: &Common) -> Ended {
-    let db = Database::open(&verb.db, Options { memory: common.memory, read_only: true })?;
+    let db = Database::open(&verb.db, Options { memory: common.memory, read_only: true, ..Options::default() })?;
     let Some(stored) = db.get(&verb.key)? else {
         if !common.quiet {
             eprintln!("sketchdb: no document {:?}", verb.key);

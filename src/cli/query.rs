@@ -32,7 +32,7 @@ struct Line<'a> {
 type Answered = (String, u64, Result<Answer, Error>);
 
 pub fn run(verb: &QueryArgs, common: &Common) -> Ended {
-    let db = Database::open(&verb.db, Options { memory: common.memory, read_only: true })?;
+    let db = Database::open(&verb.db, Options { memory: common.memory, read_only: true, ..Options::default() })?;
     let query = Query {
         by: Some(verb.measure(db.params())?),
         accept: verb.accept(),

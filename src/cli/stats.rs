@@ -6,7 +6,7 @@ use crate::output::{Output, bytes};
 use sketchdb::{Database, Options, Stats};
 
 pub fn run(verb: &OfDatabase, common: &Common) -> Ended {
-    let db = Database::open(&verb.db, Options { memory: common.memory, read_only: true })?;
+    let db = Database::open(&verb.db, Options { memory: common.memory, read_only: true, ..Options::default() })?;
     let stats = db.stats()?;
     let mut output = Output::new();
     if common.json {

@@ -2,7 +2,7 @@
 
 use super::add::{Added, Document, Policy, check_key};
 use super::params::Params;
-use super::writer::{GROUP, Job, Writer};
+use super::writer::{FLUSH_CONTENTS, GROUP, Job, Pace, Writer};
 use crate::error::{Error, Result};
 use crate::id::{ContentHash, DatabaseId};
 use crate::index::indexing::Indexing;
@@ -25,11 +25,15 @@ pub struct Options {
     pub memory: usize,
     /// Never write: many processes may read one file at once. A file that its writer did not close is refused.
     pub read_only: bool,
+    /// Contents in memory before they become a run, at most 32,768, which is the default. Tests choose fewer, to meet
+    /// runs and merges in small files.
+    #[doc(hidden)]
+    pub flush_contents: u64,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { memory: 256 << 20, read_only: false }
+        Options { memory: 256 << 20, read_only: false, flush_contents: FLUSH_CONTENTS }
     }
 }
 
@@ -57,6 +61,7 @@ pub struct Database {
     params: Params,
     indexing: Indexing,
     read_only: bool,
+    pace: Pace,
     view: RwLock<Arc<View>>,
     writer: Mutex<Writer>,
     queue: Mutex<VecDeque<Arc<Job>>>,
@@ -113,13 +118,15 @@ impl Database {
         let filters = FilterBudget::new(options.memory / 8);
         let (mut view, unfinished) = View::load(&file, indexing.prefixes(), &filters)?;
         view.memtable = replay(&view, &indexing)?;
-        let merging =
-            unfinished.map(|unfinished| Merging::resume(unfinished, &view.runs, indexing.prefixes())).transpose()?;
+        let merging = unfinished
+            .map(|unfinished| Merging::resume(unfinished, &view.runs, indexing.prefixes()))
+            .transpose()?;
         Ok(Database {
             prototype: Sketcher::new(&params.sketch)?,
             params,
             indexing,
             read_only: options.read_only,
+            pace: Pace::new(options.flush_contents),
             view: RwLock::new(Arc::new(view)),
             writer: Mutex::new(Writer::new(merging)),
             queue: Mutex::default(),
@@ -205,6 +212,10 @@ impl Database {
         &self.file
     }
 
+    pub(crate) fn pace(&self) -> Pace {
+        self.pace
+    }
+
     pub(crate) fn filters(&self) -> &Arc<FilterBudget> {
         &self.filters
     }
@@ -227,7 +238,8 @@ impl Database {
 fn with_birth<T>(params: &Params, create: impl FnOnce(Birth) -> Result<T>) -> Result<T> {
     params.check()?;
     let json = serde_json::to_vec(&params.to_json()).map_err(|e| Error::invalid("parameters", e))?;
-    let id = getrandom::u64().map_err(|error| Error::io("draw a database id", std::io::Error::other(error)))?;
+    let id =
+        getrandom::u64().map_err(|error| Error::io("draw a database id", std::io::Error::other(error)))?;
     create(Birth { id: DatabaseId(id), params: &json, known_answer: &params.known_answer()? })
 }
 

@@ -19,18 +19,39 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// The most documents of one commit.
 pub(crate) const GROUP: usize = 8192;
-/// A memtable is flushed at this many contents.
-const FLUSH_CONTENTS: u64 = 32 * 1024;
+/// A memtable is flushed at this many contents, unless the options say fewer.
+pub(crate) const FLUSH_CONTENTS: u64 = 32 * 1024;
 /// A memtable is flushed at this many documents: one commit more still fits its numbers.
 const FLUSH_DOCUMENTS: u64 = MOST_NUMBERS - GROUP as u64;
-/// A memtable is flushed on close when rebuilding it would take longer than some 50 ms.
-const FLUSH_ON_CLOSE: u64 = 8 * 1024;
 /// Entries merged for each entry added: more than the levels that an entry passes through.
 const MERGE_FACTOR: u64 = 8;
-/// Less than this is not worth a slice.
-const LEAST_SLICE: u64 = 100_000;
-/// Entries of unfinished merges that closing waits for.
-const MERGE_ON_CLOSE: u64 = 4_000_000;
+
+/// How much is flushed and merged at a time: everything in proportion to a full memtable.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pace {
+    flush_contents: u64,
+}
+
+impl Pace {
+    pub fn new(flush_contents: u64) -> Self {
+        Pace { flush_contents: flush_contents.clamp(1, FLUSH_CONTENTS) }
+    }
+
+    /// A memtable is flushed on close when rebuilding it would take longer than some 50 ms.
+    fn flush_on_close(self) -> u64 {
+        self.flush_contents.div_ceil(4)
+    }
+
+    /// Fewer entries than this are not worth a slice.
+    fn least_slice(self) -> u64 {
+        self.flush_contents * 3
+    }
+
+    /// Entries of unfinished merges that closing waits for: some four full memtables.
+    fn merge_on_close(self) -> u64 {
+        self.flush_contents * 128
+    }
+}
 
 /// Documents that wait for a commit.
 pub(crate) struct Job {
@@ -107,20 +128,28 @@ impl Database {
         let mut batch = Batch::new(&view, self.indexing());
         let mut outcomes = Vec::with_capacity(group.len());
         for job in group {
-            let added = job.documents.iter().map(|document| batch.add(document, job.policy, self.params().threshold));
+            let added =
+                job.documents.iter().map(|document| batch.add(document, job.policy, self.params().threshold));
             outcomes.push(added.collect::<Result<Vec<Added>>>()?);
         }
         let commit = Commit::begin(self.file())?;
         let written = batch.write(&commit)?;
         let counters = &written.counters;
-        let full = counters.next_content - counters.unflushed_content >= FLUSH_CONTENTS
+        let full = counters.next_content - counters.unflushed_content >= self.pace().flush_contents
             || counters.next_document - counters.unflushed_document >= FLUSH_DOCUMENTS;
         self.finish(writer, &view, commit, written, full)?;
         Ok(outcomes)
     }
 
     /// Flushes when told, merges a little, commits, and shows the new state to readers.
-    fn finish(&self, writer: &mut Writer, view: &View, commit: Commit, written: Written, full: bool) -> Result<()> {
+    fn finish(
+        &self,
+        writer: &mut Writer,
+        view: &View,
+        commit: Commit,
+        written: Written,
+        full: bool,
+    ) -> Result<()> {
         let Written { mut counters, mut memtable, dead, entries } = written;
         let mut runs: Vec<Arc<Run>> = view.runs.iter().map(|run| run.run.clone()).collect();
         let known = runs.len();
@@ -132,7 +161,8 @@ impl Database {
         if writer.merging.is_none() {
             writer.merging = Merging::plan(&runs[..known], view.prefixes(), &mut counters);
         }
-        if let Some(merging) = writer.merging.as_mut().filter(|_| writer.credit >= LEAST_SLICE) {
+        if let Some(merging) = writer.merging.as_mut().filter(|_| writer.credit >= self.pace().least_slice())
+        {
             let budget = std::mem::take(&mut writer.credit);
             if let Some(merged) = merging.slice(budget, view, &commit, self.filters())? {
                 writer.merging = None;
@@ -141,7 +171,7 @@ impl Database {
                 runs.insert(at, merged.run);
             }
         } else if writer.merging.is_none() {
-            writer.credit = writer.credit.min(LEAST_SLICE);
+            writer.credit = writer.credit.min(self.pace().least_slice());
         }
         commit.finish(&counters)?;
         self.show(view.next(self.file(), counters, runs, memtable, dead)?);
@@ -153,20 +183,21 @@ impl Database {
         let mut writer = self.writer();
         self.usable()?;
         let view = self.view();
-        if view.counters.next_content - view.counters.unflushed_content >= FLUSH_ON_CLOSE {
+        if view.counters.next_content - view.counters.unflushed_content >= self.pace().flush_on_close() {
             self.step(&mut writer, true)?;
         }
+        let most = self.pace().merge_on_close();
         loop {
             let view = self.view();
             let rest = match &writer.merging {
                 Some(merging) => merging.remaining(&view.runs)?,
-                None if plannable(&view) => 0,
+                None if plannable(&view, most) => 0,
                 None => return Ok(()),
             };
-            if rest > MERGE_ON_CLOSE {
+            if rest > most {
                 return Ok(());
             }
-            writer.credit = MERGE_ON_CLOSE;
+            writer.credit = most;
             self.step(&mut writer, false)?;
         }
     }
@@ -182,11 +213,11 @@ impl Database {
     }
 }
 
-/// Whether a merge is called for whose inputs are few enough to be merged while closing.
-fn plannable(view: &View) -> bool {
+/// Whether a merge is called for whose inputs have few enough entries to be merged while closing.
+fn plannable(view: &View, most: u64) -> bool {
     let levels: Vec<u32> = view.runs.iter().map(|run| run.run.record.level).collect();
     crate::index::tier::next_merge(&levels).is_some_and(|range| {
         debug_assert_eq!(range.len(), FAN_OUT);
-        view.runs[range].iter().map(|run| run.run.record.entries).sum::<u64>() <= MERGE_ON_CLOSE
+        view.runs[range].iter().map(|run| run.run.record.entries).sum::<u64>() <= most
     })
 }
