@@ -47,9 +47,9 @@ impl Model {
         }
     }
 
-    /// What is wrong with what a database has of this model's documents, if anything.
-    fn differs(&self, db: &Database) -> Result<Option<String>> {
-        for (key, known) in &self.known {
+    /// Asks for every document of this model: what is wrong with each, if anything.
+    fn questions<'a>(&'a self, db: &'a Database) -> impl Iterator<Item = Result<Option<String>>> + 'a {
+        self.known.iter().map(|(key, known)| {
             let stored = db.get(key)?;
             let same = stored.as_ref().is_some_and(|stored| {
                 stored.first_seen == Some(known.first_seen)
@@ -57,11 +57,8 @@ impl Model {
                     && stored.bytes == known.text.len() as u64
                     && stored.copies == self.holders[&known.text] - 1
             });
-            if !same {
-                return Ok(Some(format!("{key} is {stored:?}, not {known:?}")));
-            }
-        }
-        Ok(None)
+            Ok((!same).then(|| format!("{key} is {stored:?}, not {known:?}")))
+        })
     }
 }
 
@@ -134,7 +131,7 @@ impl Workload {
         let mut sketcher = sketcher();
         let probes = probes(&commits, &mut sketcher, &mut Rng(seed + 1));
         let mut model = Model::default();
-        let mut states = vec![State { model: model.clone(), answers: vec![Answer::default(); PROBES] }];
+        let mut states = vec![State { model: model.clone(), answers: Vec::new() }];
         for commit in &commits {
             commit.iter().for_each(|addition| model.add(addition));
             states.push(State { model: model.clone(), answers: Vec::new() });
@@ -143,7 +140,7 @@ impl Workload {
         Workload { commits: commits.collect(), states, probes }
     }
 
-    /// Adds every commit that is left, until one fails; calls `acknowledged` after each with its number.
+    /// Adds every commit from `from` on, until one fails; calls `acknowledged` after each with their count.
     pub fn run(&self, db: &Database, from: usize, mut acknowledged: impl FnMut(usize)) -> Result<()> {
         for (number, commit) in self.commits.iter().enumerate().skip(from) {
             db.add_batch(commit.clone(), Policy::Everything)?;
@@ -154,11 +151,12 @@ impl Workload {
 
     /// Adds every commit and keeps the answers after each: what other databases are compared with.
     pub fn record(&mut self, db: &Database, mut acknowledged: impl FnMut(usize)) -> Result<()> {
+        self.states[0].answers = self.answers(db)?;
         for number in 0..self.commits.len() {
             db.add_batch(self.commits[number].clone(), Policy::Everything)?;
             acknowledged(number + 1);
             self.states[number + 1].answers = self.answers(db)?;
-            assert_eq!(self.states[number + 1].model.differs(db)?, None, "after commit {number}");
+            assert_eq!(self.differs(db, number + 1)?, None, "after commit {number}");
         }
         Ok(())
     }
@@ -177,24 +175,28 @@ impl Workload {
         Ok(0)
     }
 
-    /// How a database differs from the state after `commits` commits, if it does.
-    pub fn differs(&self, db: &Database, commits: usize) -> Result<Option<String>> {
-        let state = &self.states[commits];
-        if let Some(difference) = state.model.differs(db)? {
-            return Ok(Some(difference));
-        }
-        for addition in self.commits[commits..].iter().flatten() {
-            if !state.model.known.contains_key(&addition.key) && db.get(&addition.key)?.is_some() {
-                return Ok(Some(format!("{} is there, but its commit is not", addition.key)));
-            }
-        }
-        for ((sketch, query), expected) in self.probes.iter().zip(&state.answers) {
+    /// Asks for all that was ever added, and every probe: how each answer differs from that after `commits` commits,
+    /// if it does.
+    pub fn questions<'a>(
+        &'a self,
+        db: &'a Database,
+        commits: usize,
+    ) -> impl Iterator<Item = Result<Option<String>>> + 'a {
+        let State { model, answers } = &self.states[commits];
+        let later = self.commits[commits..].iter().flatten().map(|document| &document.key);
+        let absent = later.filter(|key| !model.known.contains_key(*key)).map(|key| {
+            Ok(db.get(key)?.map(|stored| format!("{key} is {stored:?}, but its commit is not there")))
+        });
+        let probes = self.probes.iter().zip(answers).map(|((sketch, query), expected)| {
             let answer = db.query(sketch, query)?;
-            if answer != *expected {
-                return Ok(Some(format!("answer {answer:?}, not {expected:?}")));
-            }
-        }
-        Ok(None)
+            Ok((answer != *expected).then(|| format!("{answer:?}, not {expected:?}")))
+        });
+        model.questions(db).chain(absent).chain(probes)
+    }
+
+    /// The first difference from the state after `commits` commits, if there is one.
+    pub fn differs(&self, db: &Database, commits: usize) -> Result<Option<String>> {
+        self.questions(db, commits).find(|answer| !matches!(answer, Ok(None))).unwrap_or(Ok(None))
     }
 }
 
