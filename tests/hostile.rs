@@ -6,7 +6,7 @@ mod common;
 use common::disk::MemoryDisk;
 use common::rng::Rng;
 use common::workload::{Workload, options};
-use sketchdb::{Database, Error, Options, Params, Policy};
+use sketchdb::{Database, Document, Error, Options, Params, Policy};
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, OnceLock};
@@ -19,7 +19,12 @@ struct Whole {
     workload: Workload,
     bytes: Vec<u8>,
     older: Vec<u8>,
+    /// The header pages of all the times it was closed before.
+    headers: Vec<Vec<u8>>,
 }
+
+/// redb's header, which is written in place.
+const HEADER: std::ops::Range<usize> = 2 * PAGE..3 * PAGE;
 
 fn whole() -> &'static Whole {
     static WHOLE: OnceLock<Whole> = OnceLock::new();
@@ -28,20 +33,24 @@ fn whole() -> &'static Whole {
         let disk = MemoryDisk::of(Vec::new());
         Database::create_on(disk.clone(), &Params::default()).unwrap();
         workload.record(&Database::open_on(disk, options(FLUSH)).unwrap(), |_| {}).unwrap();
-        let disk = MemoryDisk::of(Vec::new());
-        Database::create_on(disk.clone(), &Params::default()).unwrap();
-        let add = |commits: std::ops::Range<usize>| {
-            let db = Database::open_on(disk.clone(), options(FLUSH)).unwrap();
-            workload.commits[commits].iter().for_each(|commit| {
-                db.add_batch(commit.clone(), Policy::Everything).unwrap();
-            });
-            assert!(db.stats().unwrap().runs >= 2);
-            db.close().unwrap();
-            disk.bytes()
-        };
-        let (older, bytes) = (add(0..25), add(25..40));
-        Whole { workload, bytes, older }
+        let mut closed = closed_again_and_again(&workload);
+        let (bytes, older) = (closed.pop().unwrap(), closed[closed.len() / 2].clone());
+        let headers = closed.iter().map(|bytes| bytes[HEADER].to_vec()).collect();
+        Whole { workload, bytes, older, headers }
     })
+}
+
+/// The bytes of a database each time it was closed, which is after every commit.
+fn closed_again_and_again(workload: &Workload) -> Vec<Vec<u8>> {
+    let disk = MemoryDisk::of(Vec::new());
+    Database::create_on(disk.clone(), &Params::default()).unwrap();
+    let closed = |commit: &Vec<Document>| {
+        let db = Database::open_on(disk.clone(), options(FLUSH)).unwrap();
+        db.add_batch(commit.clone(), Policy::Everything).unwrap();
+        db.close().unwrap();
+        disk.bytes()
+    };
+    workload.commits.iter().map(closed).collect()
 }
 
 impl Whole {
@@ -132,6 +141,7 @@ enum Damage {
     Zero { page: usize },
     Swap { pages: [usize; 2] },
     Older { pages: Vec<usize> },
+    Header { older: usize },
     Cut { len: usize },
 }
 
@@ -142,13 +152,14 @@ impl Damage {
             Damage::Zero { page } => format!("page {page} zeroed"),
             Damage::Swap { pages } => format!("pages {pages:?} swapped"),
             Damage::Older { pages } => format!("older pages {pages:?}"),
+            Damage::Header { older } => format!("the header of closing {older}"),
             Damage::Cut { len } => format!("cut to {len} bytes"),
         };
         (name, self)
     }
 
     fn applied(&self) -> Vec<u8> {
-        let Whole { bytes, older, .. } = whole();
+        let Whole { bytes, older, headers, .. } = whole();
         let mut out = bytes.clone();
         let of = |page: usize| page * PAGE..(page + 1) * PAGE;
         match self {
@@ -159,6 +170,7 @@ impl Damage {
                 out[of(*b)].copy_from_slice(&bytes[of(*a)]);
             }
             Damage::Older { pages } => pages.iter().for_each(|&page| out[of(page)].copy_from_slice(&older[of(page)])),
+            Damage::Header { older } => out[HEADER].copy_from_slice(&headers[*older]),
             Damage::Cut { len } => out.truncate(*len),
         }
         out
@@ -196,4 +208,11 @@ fn truncations_are_noticed() {
     let mut cases: Vec<Damage> = (0..len / PAGE).map(|page| Damage::Cut { len: page * PAGE }).collect();
     cases.extend((0..200).map(|_| Damage::Cut { len: rng.below(len) }));
     assert_noticed(&examine_all("truncations", cases.into_iter().map(Damage::named).collect()));
+}
+
+#[test]
+fn older_headers_are_noticed() {
+    let cases = (0..whole().headers.len()).map(|older| Damage::Header { older }.named()).collect();
+    let counts = examine_all("older headers", cases);
+    assert!(counts.keys().eq([&Outcome::CleanError]), "{counts:?}");
 }
