@@ -4,7 +4,7 @@
 mod common;
 
 use common::disk::MemoryDisk;
-use sketchdb::{Database, Disk, Error, Options, Params};
+use sketchdb::{Database, Error, Options, Params};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -18,8 +18,9 @@ fn empty_database() -> Vec<u8> {
 /// The error of opening a path read-only and for writing, which leaves its bytes alone.
 fn refusals(path: &Path) -> [Error; 2] {
     let before = std::fs::read(path).ok();
-    let errors = [true, false]
-        .map(|read_only| Database::open(path, Options { read_only, ..Options::default() }).expect_err("refused"));
+    let errors = [true, false].map(|read_only| {
+        Database::open(path, Options { read_only, ..Options::default() }).expect_err("refused")
+    });
     assert_eq!(std::fs::read(path).ok(), before);
     errors
 }
@@ -75,9 +76,8 @@ fn another_format_version_is_named() {
     hasher.update(&bytes[..508]);
     bytes[508..512].copy_from_slice(&hasher.finalize().to_le_bytes());
     for error in refusals_of(&bytes) {
-        let found = version.to_string();
-        let named = |name: &str, other: &str| name == "format version" && *other == found;
-        assert!(matches!(&error, Error::Incompatible { name, found, .. } if named(name, found)), "{error}");
+        let Error::Incompatible { name, found, .. } = error else { panic!("{error}") };
+        assert_eq!((name.as_str(), found), ("format version", version.to_string()));
     }
 }
 
@@ -86,7 +86,10 @@ fn a_file_without_all_of_its_pages_is_corrupt() {
     let bytes = empty_database();
     for len in [12, 4095, 4096, 8192, 8193, 12_288, bytes.len() / 2, bytes.len() - 4096, bytes.len() - 1] {
         for error in refusals_of(&bytes[..len]) {
-            assert!(matches!(error, Error::Corrupt { .. } | Error::NeedsRecovery(_)), "{len} bytes: {error:?}");
+            assert!(
+                matches!(error, Error::Corrupt { .. } | Error::NeedsRecovery(_)),
+                "{len} bytes: {error:?}"
+            );
         }
     }
 }
@@ -102,5 +105,4 @@ fn a_file_that_was_not_closed_is_refused_by_readers_only() {
     assert_eq!(image.bytes(), disk.bytes());
     Database::open_on(image.clone(), Options::default()).unwrap().close().unwrap();
     assert!(Database::open_on(image.clone(), read_only).unwrap().get("key").unwrap().is_some());
-    assert!(image.len().unwrap() > 0);
 }

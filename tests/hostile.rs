@@ -99,9 +99,9 @@ fn examine(name: &str, bytes: Vec<u8>, read_only: bool) -> Outcome {
     }));
     let outcome = match asked {
         Ok(Ok(outcome)) => outcome,
-        Ok(Err(Error::Corrupt { .. } | Error::Incompatible { .. } | Error::NeedsRecovery(_) | Error::Failed(_))) => {
-            Outcome::CleanError
-        }
+        Ok(Err(
+            Error::Corrupt { .. } | Error::Incompatible { .. } | Error::NeedsRecovery(_) | Error::Failed(_),
+        )) => Outcome::CleanError,
         Ok(Err(error)) => panic!("{name}: not an error of damage: {error:?}"),
         Err(_) => Outcome::Panic,
     };
@@ -148,7 +148,9 @@ enum Damage {
 impl Damage {
     fn named(self) -> (String, Damage) {
         let name = match &self {
-            Damage::Flip { at, bit } => format!("bit {bit} of byte {} of page {} flipped", at % PAGE, at / PAGE),
+            Damage::Flip { at, bit } => {
+                format!("bit {bit} of byte {} of page {} flipped", at % PAGE, at / PAGE)
+            }
             Damage::Zero { page } => format!("page {page} zeroed"),
             Damage::Swap { pages } => format!("pages {pages:?} swapped"),
             Damage::Older { pages } => format!("older pages {pages:?}"),
@@ -169,7 +171,9 @@ impl Damage {
                 out[of(*a)].copy_from_slice(&bytes[of(*b)]);
                 out[of(*b)].copy_from_slice(&bytes[of(*a)]);
             }
-            Damage::Older { pages } => pages.iter().for_each(|&page| out[of(page)].copy_from_slice(&older[of(page)])),
+            Damage::Older { pages } => {
+                pages.iter().for_each(|&page| out[of(page)].copy_from_slice(&older[of(page)]))
+            }
             Damage::Header { older } => out[HEADER].copy_from_slice(&headers[*older]),
             Damage::Cut { len } => out.truncate(*len),
         }
@@ -181,7 +185,8 @@ impl Damage {
 fn flipped_bits_are_noticed() {
     let (mut rng, whole) = (Rng(1), whole());
     let used = whole.used_pages();
-    let mut bytes: Vec<usize> = (0..whole.bytes.len() / PAGE).map(|page| page * PAGE + rng.below(16)).collect();
+    let mut bytes: Vec<usize> =
+        (0..whole.bytes.len() / PAGE).map(|page| page * PAGE + rng.below(16)).collect();
     bytes.extend((0..5000).map(|_| used[rng.below(used.len())] * PAGE + rng.below(PAGE)));
     bytes.extend((0..500).map(|_| rng.below(3 * PAGE)));
     let cases = bytes.into_iter().map(|at| Damage::Flip { at, bit: rng.below(8) as u32 }.named()).collect();
@@ -199,7 +204,10 @@ fn zeroed_swapped_and_older_pages_are_noticed() {
     let of = |page: usize| page * PAGE..(page + 1) * PAGE;
     let changed = (0..both).filter(|&page| whole.bytes[of(page)] != whole.older[of(page)]);
     cases.extend(changed.map(|page| Damage::Older { pages: vec![page] }));
-    assert_noticed(&examine_all("zeroed, swapped and older pages", cases.into_iter().map(Damage::named).collect()));
+    assert_noticed(&examine_all(
+        "zeroed, swapped and older pages",
+        cases.into_iter().map(Damage::named).collect(),
+    ));
 }
 
 #[test]

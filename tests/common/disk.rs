@@ -142,7 +142,8 @@ impl History {
     /// Calls `each` with every epoch, the last one open, from the first to the last.
     pub fn epochs(&self, mut each: impl FnMut(usize, Epoch)) {
         let (mut durable, mut start) = (self.before.clone(), 0);
-        for (number, pending) in self.done.split_inclusive(|done| matches!(done, Operation::Sync)).enumerate() {
+        for (number, pending) in self.done.split_inclusive(|done| matches!(done, Operation::Sync)).enumerate()
+        {
             each(number, Epoch { durable: &durable, pending, start });
             pending.iter().for_each(|operation| apply(&mut durable, operation));
             start += pending.len();
@@ -206,9 +207,11 @@ fn some(image: &mut Vec<u8>, pending: &[Operation], rng: &mut Rng) {
     for part in pending.split_inclusive(|operation| !writes(operation)) {
         let mut order: Vec<&Operation> = part.iter().filter(|operation| writes(operation)).collect();
         rng.shuffle(&mut order);
-        order.into_iter().filter(|_| rng.below(4) < share).collect::<Vec<_>>().into_iter().for_each(|operation| {
-            tear(image, operation, rng);
-        });
+        order.into_iter().filter(|_| rng.below(4) < share).collect::<Vec<_>>().into_iter().for_each(
+            |operation| {
+                tear(image, operation, rng);
+            },
+        );
         if let Some(Operation::SetLen(len)) = part.last().filter(|_| kept_lengths > 0) {
             image.resize(*len as usize, 0);
             kept_lengths -= 1;

@@ -1,7 +1,9 @@
 //! Commits of adds, near duplicates, exact copies, updates and seen times, and what must be stored after each of them.
 
 use super::rng::Rng;
-use sketchdb::{Answer, Database, Document, Measure, Options, Params, Policy, Query, Result, Sketch, Sketcher};
+use sketchdb::{
+    Answer, Database, Document, Measure, Options, Params, Policy, Query, Result, Sketch, Sketcher,
+};
 use std::collections::{BTreeMap, HashMap};
 
 /// Texts asked about in every state.
@@ -105,8 +107,8 @@ fn text(rng: &mut Rng) -> String {
 
 fn word(number: usize) -> String {
     const SYLLABLES: [&str; 20] = [
-        "ba", "do", "fi", "gu", "ke", "la", "mo", "ni", "pu", "re", "sa", "to", "vi", "wu", "xe", "ya", "zo", "chi",
-        "shu", "the",
+        "ba", "do", "fi", "gu", "ke", "la", "mo", "ni", "pu", "re", "sa", "to", "vi", "wu", "xe", "ya", "zo",
+        "chi", "shu", "the",
     ];
     format!("{}{}r", SYLLABLES[number % 20], SYLLABLES[number / 20 % 20])
 }
@@ -136,7 +138,8 @@ impl Workload {
             commit.iter().for_each(|addition| model.add(addition));
             states.push(State { model: model.clone(), answers: Vec::new() });
         }
-        let commits = commits.iter().map(|commit| commit.iter().map(|a| sketched(a, &mut sketcher)).collect());
+        let commits =
+            commits.iter().map(|commit| commit.iter().map(|a| sketched(a, &mut sketcher)).collect());
         Workload { commits: commits.collect(), states, probes }
     }
 
