@@ -100,8 +100,7 @@ struct Counts {
 /// Several images of one epoch.
 fn crash_in(recorded: &Recorded, number: usize, epoch: Epoch, counts: &Counts) {
     let mut rng = Rng(number as u64);
-    for way in 0..6 {
-        let survives = WAYS[way];
+    for survives in WAYS {
         let moment = epoch.moment(&mut rng);
         let image = epoch.crash(moment, survives, &mut rng);
         let go_on = rng.once_in(16);
