@@ -7,7 +7,11 @@
 //! A crash cannot break a page that a commit relies on: commits are in two phases, redb never writes over a page that the
 //! last commit can reach, and a crc page torn at a sector holds for all other pages the same entries before and after.
 //! redb writes its header in place, always in the first 320 bytes of its page 0: that page has its crc in the same
-//! 512-byte sector, which a disk writes whole or not at all. Bytes: `schema/format.md`, "Pages".
+//! 512-byte sector, which a disk writes whole or not at all.
+//!
+//! An older header with its own crc would name pages that hold something else by now. So header writes are counted: the
+//! sector has its number, and entry 0 of the first crc page (page 0 needs no other) the number that was durable before the
+//! last sync. No crash leaves a header below that number. Bytes: `schema/format.md`, "Pages".
 
 use super::disk::Disk;
 use crate::error::{Error, Result};
@@ -16,6 +20,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::fmt;
 use std::io;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 const PAGE: usize = 4096;
@@ -25,6 +30,8 @@ const MAGIC: &[u8; 8] = b"sketchdb";
 const SECTOR: usize = 512;
 /// The most of its page 0 that redb writes.
 const HEADER: usize = 320;
+/// Where the header's sector has its number, just before its crc.
+const HEADER_NUMBER: std::ops::Range<usize> = SECTOR - 8..SECTOR - 4;
 /// Crc pages kept in memory while unchanged: those of 8 GiB of file.
 const CACHED_GROUPS: usize = 2048;
 
@@ -106,6 +113,10 @@ fn seal_sector(page: &mut [u8], number: u64) {
     page[SECTOR - 4..SECTOR].copy_from_slice(&seal.to_le_bytes());
 }
 
+fn header_number(page: &[u8]) -> u32 {
+    u32::from_le_bytes(page[HEADER_NUMBER].try_into().expect("four bytes"))
+}
+
 fn sector_holds(page: &[u8], number: u64) -> bool {
     page[SECTOR - 4..SECTOR] == crc(number, &page[..SECTOR - 4]).to_le_bytes()
 }
@@ -135,9 +146,17 @@ impl CrcPage {
 pub(crate) struct SealedFile {
     disk: Box<dyn Disk>,
     groups: Mutex<HashMap<u64, CrcPage>>,
+    /// The number of the last header written.
+    header: AtomicU32,
+    /// The number of the last header known to be durable.
+    durable: AtomicU32,
 }
 
 impl SealedFile {
+    fn over(disk: Box<dyn Disk>, header: u32, durable: u32) -> Self {
+        SealedFile { disk, groups: Mutex::default(), header: header.into(), durable: durable.into() }
+    }
+
     /// Makes an empty disk a sealed file.
     pub fn create(disk: Box<dyn Disk>, id: DatabaseId) -> Result<Self> {
         let written = disk
@@ -145,7 +164,7 @@ impl SealedFile {
             .and_then(|()| disk.write_at(0, &Superblock { version: FORMAT_VERSION, id }.encode()))
             .and_then(|()| disk.sync());
         written.map_err(|error| Error::io("create the database file", error))?;
-        Ok(SealedFile { disk, groups: Mutex::default() })
+        Ok(Self::over(disk, 0, 0))
     }
 
     /// Opens a sealed file, after a look at its superblock and at redb's header.
@@ -170,7 +189,14 @@ impl SealedFile {
         if !sector_holds(&header, 0) || header[SECTOR..].iter().any(|&byte| byte != 0) {
             return Err(Error::corrupt("store header", "its checksum does not hold"));
         }
-        Ok((SealedFile { disk, groups: Mutex::default() }, superblock))
+        let mut durable = [0; 4];
+        disk.read_at(crc_page(0), &mut durable).map_err(reading)?;
+        let (number, durable) = (header_number(&header), u32::from_le_bytes(durable));
+        // Numbers begin again behind the last.
+        if number.wrapping_sub(durable) > u32::MAX / 2 {
+            return Err(Error::corrupt("store header", "it is older than the rest of the file"));
+        }
+        Ok((Self::over(disk, number, durable), superblock))
     }
 
     fn groups(&self) -> MutexGuard<'_, HashMap<u64, CrcPage>> {
@@ -229,6 +255,8 @@ impl SealedFile {
             self.read_page(0, &mut page)?;
             sector[bytes.len()..HEADER].copy_from_slice(&page[bytes.len()..HEADER]);
         }
+        let number = self.header.fetch_add(1, Relaxed).wrapping_add(1);
+        sector[HEADER_NUMBER].copy_from_slice(&number.to_le_bytes());
         seal_sector(&mut sector, 0);
         self.disk.write_at(physical(0), &sector)
     }
@@ -246,7 +274,12 @@ impl SealedFile {
     }
 
     fn write_crc_pages(&self) -> io::Result<()> {
-        for (&group, page) in self.groups().iter_mut().filter(|(_, page)| page.changed) {
+        let (mut groups, durable) = (self.groups(), self.durable.load(Relaxed));
+        let first = self.group(&mut groups, 0)?;
+        if first.entry(0) != durable {
+            first.set(0, durable);
+        }
+        for (&group, page) in groups.iter_mut().filter(|(_, page)| page.changed) {
             self.disk.write_at(crc_page(group), &page.bytes[..])?;
             page.changed = false;
         }
@@ -309,8 +342,11 @@ impl redb::StorageBackend for SealedFile {
     }
 
     fn sync_data(&self) -> io::Result<()> {
+        let header = self.header.load(Relaxed);
         self.write_crc_pages()?;
-        self.disk.sync()
+        self.disk.sync()?;
+        self.durable.store(header, Relaxed);
+        Ok(())
     }
 
     fn write(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {

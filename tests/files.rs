@@ -1,0 +1,108 @@
+//! Proves that what is not a database of this format is refused with the error that says what it is, by readers and
+//! writers alike.
+
+mod common;
+
+use common::disk::MemoryDisk;
+use sketchdb::{Database, Error, Options, Params};
+use std::path::Path;
+use std::sync::Arc;
+
+/// The bytes of an empty database.
+fn empty_database() -> Vec<u8> {
+    let disk = Arc::new(MemoryDisk::default());
+    Database::create_on(disk.clone(), &Params::default()).unwrap();
+    disk.bytes()
+}
+
+/// The error of opening a path read-only and for writing, which leaves its bytes alone.
+fn refusals(path: &Path) -> [Error; 2] {
+    let before = std::fs::read(path).ok();
+    let errors = [true, false].map(|read_only| {
+        Database::open(path, Options { read_only, ..Options::default() }).expect_err("refused")
+    });
+    assert_eq!(std::fs::read(path).ok(), before);
+    errors
+}
+
+fn refusals_of(bytes: &[u8]) -> [Error; 2] {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), bytes).unwrap();
+    refusals(file.path())
+}
+
+fn assert_not_a_database(bytes: &[u8]) {
+    for error in refusals_of(bytes) {
+        assert!(matches!(&error, Error::Incompatible { name, .. } if name == "file"), "{error}");
+    }
+}
+
+#[test]
+fn other_files_are_not_databases() {
+    assert_not_a_database(b"");
+    assert_not_a_database(b"sketch");
+    assert_not_a_database(&[0; 100_000]);
+    assert_not_a_database("a text like any other, of some length\n".repeat(1000).as_bytes());
+}
+
+#[test]
+fn a_file_of_the_store_below_is_not_a_database() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let redb = redb::Database::create(file.path()).unwrap();
+    let writing = redb.begin_write().unwrap();
+    writing.open_table(redb::TableDefinition::<u64, u64>::new("meta")).unwrap().insert(1, 2).unwrap();
+    writing.commit().unwrap();
+    drop(redb);
+    assert_not_a_database(&std::fs::read(file.path()).unwrap());
+}
+
+#[test]
+fn a_directory_is_an_invalid_argument_and_nothing_is_missing() {
+    let folder = tempfile::tempdir().unwrap();
+    assert!(refusals(folder.path()).iter().all(|error| matches!(error, Error::Invalid { .. })));
+    assert!(refusals(&folder.path().join("no")).iter().all(|error| matches!(error, Error::Missing(_))));
+}
+
+#[test]
+fn another_format_version_is_named() {
+    let mut bytes = empty_database();
+    let version = u32::from_le_bytes(bytes[8..12].try_into().unwrap()) + 1;
+    bytes[8..12].copy_from_slice(&version.to_le_bytes());
+    for error in refusals_of(&bytes) {
+        assert!(matches!(error, Error::Corrupt { .. }), "its checksum does not hold: {error}");
+    }
+    let mut hasher = crc32fast::Hasher::new();
+    hasher.update(&u64::MAX.to_le_bytes());
+    hasher.update(&bytes[..508]);
+    bytes[508..512].copy_from_slice(&hasher.finalize().to_le_bytes());
+    for error in refusals_of(&bytes) {
+        let Error::Incompatible { name, found, .. } = error else { panic!("{error}") };
+        assert_eq!((name.as_str(), found), ("format version", version.to_string()));
+    }
+}
+
+#[test]
+fn a_file_without_all_of_its_pages_is_corrupt() {
+    let bytes = empty_database();
+    for len in [12, 4095, 4096, 8192, 8193, 12_288, bytes.len() / 2, bytes.len() - 4096, bytes.len() - 1] {
+        for error in refusals_of(&bytes[..len]) {
+            assert!(
+                matches!(error, Error::Corrupt { .. } | Error::NeedsRecovery(_)),
+                "{len} bytes: {error:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_file_that_was_not_closed_is_refused_by_readers_only() {
+    let disk = MemoryDisk::of(empty_database());
+    let db = Database::open_on(disk.clone(), Options::default()).unwrap();
+    db.add("key", "some words that are stored").unwrap();
+    let image = MemoryDisk::of(disk.bytes());
+    let read_only = Options { read_only: true, ..Options::default() };
+    assert!(matches!(Database::open_on(image.clone(), read_only.clone()), Err(Error::NeedsRecovery(_))));
+    assert_eq!(image.bytes(), disk.bytes());
+    Database::open_on(image.clone(), Options::default()).unwrap().close().unwrap();
+    assert!(Database::open_on(image.clone(), read_only).unwrap().get("key").unwrap().is_some());
+}
