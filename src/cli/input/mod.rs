@@ -77,13 +77,25 @@ pub fn read(
 ) -> Result<(String, u64), Problem> {
     match piece {
         Piece::Problem(problem) => Err(problem),
-        Piece::Line { bytes, place } => lines::read(&bytes, &place, fields, take),
+        Piece::Line { bytes, place } => {
+            let (key, replaced) = lines::read(&bytes, &place, fields, take)?;
+            Ok((checked(key, &place)?, replaced))
+        }
         Piece::Stdin => copy(std::io::stdin().lock(), "-", take).map(|()| ("-".to_owned(), 0)),
         Piece::File { key, path } => {
+            let key = checked(key, path.display())?;
             let file = File::open(&path).map_err(|error| Problem::new(path.display(), error))?;
             let reader = compressed::reader(&path, file).map_err(|error| Problem::new(path.display(), error))?;
             copy(reader, &key, take).map(|()| (key, 0))
         }
+    }
+}
+
+/// A key that can be stored.
+fn checked(key: String, place: impl ToString) -> Result<String, Problem> {
+    match key.len() {
+        1..=4096 => Ok(key),
+        n => Err(Problem::new(place, format!("a key of {n} bytes: a key has 1 to 4,096"))),
     }
 }
 
