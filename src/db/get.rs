@@ -12,7 +12,7 @@ use crate::sketch::Sample;
 pub struct Stored {
     /// The document.
     pub id: DocId,
-    /// When it was first seen, in seconds since 1970; `None` when no time was ever given.
+    /// When it was first seen, in seconds since 1970; `None` when it was first added without a time.
     pub first_seen: Option<u64>,
     /// When it was last seen.
     pub last_seen: Option<u64>,
