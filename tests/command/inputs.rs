@@ -93,9 +93,9 @@ fn stdin_may_be_paths() {
     shell.write("b c.txt", "two");
     shell.write("folder/d.txt", "three");
     shell.write("in.jsonl", LINES[0]);
-    let paths = b"a.txt\nmissing.txt\n\nb c.txt\r\nno\xFFname.txt\nfolder\nin.jsonl";
+    let paths = b"a.txt\nmissing.txt\n\nb c.txt\r\nno\xFFname.txt\n-\nfolder\nin.jsonl";
     let ran = shell.feed(&["--json", "add", "db", "-", "--format", "paths"], paths).exits(3);
-    let ran = ran.says("missing.txt: ").says("-:5: ");
+    let ran = ran.says("missing.txt: ").says("-:5: ").says("-:6: ");
     assert_eq!(ran.column("key"), ["a.txt", "b c.txt", "folder/d.txt", "a"]);
 }
 

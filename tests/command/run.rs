@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
 /// A folder that the command runs in.
@@ -124,9 +124,4 @@ impl Ran {
 /// A JSON value for comparison: strings without quotes.
 pub fn plain(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
-}
-
-/// Whether a file is there.
-pub fn exists(path: &Path) -> bool {
-    std::fs::symlink_metadata(path).is_ok()
 }

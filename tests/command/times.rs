@@ -45,8 +45,24 @@ fn times_are_rfc3339_or_unix_seconds() {
 fn offsets_are_understood() {
     let shell = Shell::new();
     shell.write("a.txt", "one");
-    shell.run(&["add", "db", "a.txt", "--seen-at", "2026-01-31T14:30:00+02:30"]).exits(0);
-    assert_eq!(times(&shell, "a.txt")[0], "2026-01-31T12:00:00Z");
+    for (number, given) in
+        ["2026-01-31T14:30:01+02:30", "2026-01-31T04:00:02-08:00", "2026-01-31T12:00:03.5+00:00"]
+            .iter()
+            .enumerate()
+    {
+        shell.run(&["add", "db", "a.txt", "--seen-at", given]).exits(0);
+        assert_eq!(times(&shell, "a.txt")[1], format!("2026-01-31T12:00:0{}Z", number + 1));
+    }
+    for wrong in [
+        "2026-01-31T14:30:00+24:00",
+        "2026-01-31T14:30:00+02:60",
+        "2026-01-31T14:30:00Z+02:00",
+        "1970-01-01T00:00:00+01:00",
+        "é+02:30",
+        "2026-01-31T14:30:00++1:00",
+    ] {
+        shell.run(&["add", "db", "a.txt", "--seen-at", wrong]).exits(2).gives_nothing();
+    }
 }
 
 #[test]
