@@ -2,7 +2,6 @@
 
 use crate::args::{Add, Common};
 use crate::exit::{Ended, Outcome, Stop};
-use crate::input::Problem;
 use crate::output::{Output, rounded, short, visible};
 use crate::pipeline::{self, Event, Meter, Sketched};
 use crate::progress::Progress;
@@ -97,11 +96,6 @@ impl Adding<'_> {
     fn take(&mut self, event: Event<Sketched>, meter: &Meter) -> Result<(), Stop> {
         match event {
             Event::Done(Sketched { key, sketch }) => {
-                if key.is_empty() || key.len() > 4096 {
-                    let what = format!("a key of {} bytes: a key has 1 to 4,096", key.len());
-                    self.progress.problem(&Problem::new(key.chars().take(60).collect::<String>(), what));
-                    return Ok(());
-                }
                 self.progress.replaced(&key, sketch.replaced);
                 self.waiting.push(Document { key, sketch, seen_at: self.seen_at });
             }

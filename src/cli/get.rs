@@ -20,12 +20,8 @@ struct Line<'a> {
 }
 
 pub fn run(verb: &Get, common: &Common) -> Ended {
-<<<<<<< HEAD
     let db =
         Database::open(&verb.db, Options { memory: common.memory, read_only: true, ..Options::default() })?;
-=======
-    let db = Database::open(&verb.db, Options { memory: common.memory, read_only: true, ..Options::default() })?;
->>>>>>> crash
     let Some(stored) = db.get(&verb.key)? else {
         if !common.quiet {
             eprintln!("sketchdb: no document {:?}", verb.key);

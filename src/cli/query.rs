@@ -74,7 +74,7 @@ pub fn run(verb: &QueryArgs, common: &Common) -> Ended {
     };
     match &verb.sketches {
         Some(file) => {
-            read_sketches(file, &db, |event| telling.take(event.map(&work), &meter))?;
+            read_sketches(file, &db, |event| telling.take(event.map(work), &meter))?;
         }
         None => {
             let sketcher = db.sketcher();

@@ -226,7 +226,7 @@ impl Batch<'_> {
 
     /// The lowest document but `own` that holds a content.
     fn first_holder(&self, content: ContentId, founder: DocId, own: Option<DocId>) -> Result<Option<DocId>> {
-        Ok(self.holders(content, founder)?.iter().map(DocId).find(|&id| Some(id) != own))
+        self.holders(content, founder, |holders| holders.iter().map(DocId).find(|&id| Some(id) != own))
     }
 
     /// The other document for which `share` is greatest and reaches the threshold.

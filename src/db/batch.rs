@@ -204,7 +204,7 @@ impl<'v> Batch<'v> {
 
     fn held(&mut self, content: ContentId, founder: DocId) -> Result<&mut Held> {
         if !self.held.contains_key(&content) {
-            let set = Reader::holders(self, content, founder)?;
+            let set = Reader::holders(self, content, founder, IdSet::clone)?;
             self.held.insert(content, Held { set, rows: BTreeSet::new() });
         }
         Ok(self.held.get_mut(&content).expect("it was just put there"))
@@ -290,13 +290,13 @@ impl Reader for Batch<'_> {
         Ok(document)
     }
 
-    fn holders(&self, content: ContentId, founder: DocId) -> Result<IdSet> {
+    fn holders<T>(&self, content: ContentId, founder: DocId, read: impl FnOnce(&IdSet) -> T) -> Result<T> {
         match self.held.get(&content) {
-            Some(held) => Ok(held.set.clone()),
+            Some(held) => Ok(read(&held.set)),
             None if Self::added(&self.contents, content.0).is_some() => {
-                Ok(std::iter::once(founder.0).collect())
+                Ok(read(&std::iter::once(founder.0).collect()))
             }
-            None => self.view.holders(content, founder),
+            None => Reader::holders(self.view, content, founder, read),
         }
     }
 }

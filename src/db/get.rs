@@ -12,7 +12,7 @@ use crate::sketch::Sample;
 pub struct Stored {
     /// The document.
     pub id: DocId,
-    /// When it was first seen, in seconds since 1970; `None` when no time was ever given.
+    /// When it was first seen, in seconds since 1970; `None` when it was first added without a time.
     pub first_seen: Option<u64>,
     /// When it was last seen.
     pub last_seen: Option<u64>,
@@ -34,7 +34,7 @@ impl Database {
             let sample = record.sample.map(Sample::decode).transpose()?;
             Ok((DocId(record.founder), sample.map(|sample| sample.shingles()), record.bytes))
         })?;
-        let holders = Reader::holders(&*view, document.content, founder)?;
+        let holders = view.holders(document.content, founder)?;
         Ok(Some(Stored {
             id,
             first_seen: document.first_seen,

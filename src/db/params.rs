@@ -104,7 +104,7 @@ impl Params {
                 found: found.to_string(),
             });
         }
-        params.check()?;
+        params.check().map_err(|error| Error::corrupt("parameters", error))?;
         Ok(params)
     }
 

@@ -21,8 +21,8 @@ pub(crate) trait Reader {
     /// A document that was given out, in its newest state.
     fn document(&self, id: DocId) -> Result<StoredDocument>;
 
-    /// The documents that hold a living content founded by `founder`.
-    fn holders(&self, content: ContentId, founder: DocId) -> Result<IdSet>;
+    /// Reads the documents that hold a living content founded by `founder`.
+    fn holders<T>(&self, content: ContentId, founder: DocId, read: impl FnOnce(&IdSet) -> T) -> Result<T>;
 
     /// All ids at one address.
     fn ids(&self, address: Address) -> Result<Vec<u64>> {
@@ -76,7 +76,7 @@ impl Reader for View {
         View::document(self, id)
     }
 
-    fn holders(&self, content: ContentId, founder: DocId) -> Result<IdSet> {
-        View::holders(self, content, founder)
+    fn holders<T>(&self, content: ContentId, founder: DocId, read: impl FnOnce(&IdSet) -> T) -> Result<T> {
+        Ok(read(&View::holders(self, content, founder)?))
     }
 }

@@ -15,6 +15,7 @@ use crate::store::flush::flush;
 use crate::store::merging::Merging;
 use crate::store::run::Run;
 use crate::store::view::View;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The most documents of one commit.
@@ -97,7 +98,11 @@ impl Database {
                 return outcome;
             }
             let group = self.next_group();
-            match self.usable().and_then(|()| self.commit_group(&mut writer, &group)) {
+            // A panic must not leave the threads waiting whose jobs are in the group.
+            let committed = catch_unwind(AssertUnwindSafe(|| {
+                self.usable().and_then(|()| self.commit_group(&mut writer, &group))
+            }));
+            match committed.unwrap_or_else(|_| Err(Error::Failed("a commit panicked".into()))) {
                 Ok(outcomes) => group.iter().zip(outcomes).for_each(|(job, added)| job.settle(Ok(added))),
                 Err(error) => {
                     let failed = self.fail(&error);

@@ -178,7 +178,7 @@ mod tests {
     #[test]
     fn the_distance_is_a_metric() {
         for key in 0..500 {
-            let set = |which: u64| (0..60).filter(move |&x| mix(x ^ mix(key * 3 + which)) % 3 > 0);
+            let set = |which: u64| (0..60).filter(move |&x| !mix(x ^ mix(key * 3 + which)).is_multiple_of(3));
             let samples = [0, 1, 2].map(|which| sample(set(which), 1, 256));
             let d = |i: usize, j: usize| Overlap::of(&samples[i], &samples[j]).distance().unwrap();
             assert!(d(0, 2) <= d(0, 1) + d(1, 2) + 1e-12);

@@ -7,13 +7,15 @@ pub(crate) mod signature;
 pub(crate) mod simhash;
 pub(crate) mod align;
 pub(crate) mod edit;
+pub(crate) mod edit_distance;
 pub(crate) mod occurrence;
 pub(crate) mod passage;
 pub(crate) mod sketcher;
 pub(crate) mod estimate;
 pub(crate) mod portable;
 
-pub use edit::{EditContext, EditEstimate, EditParams, EditSignature};
+pub use edit::{EditParams, EditSignature};
+pub use edit_distance::{EditContext, EditEstimate};
 pub use estimate::{Interval, Overlap, expected_distinct, precision, reach_probability};
 pub use passage::Passage;
 pub use portable::PortableSketch;

@@ -32,12 +32,14 @@ pub struct FileDisk(File);
 impl FileDisk {
     /// Opens an existing file and takes the writer's lock.
     pub fn open_writable(path: &Path) -> Result<Self> {
+        check_regular(path)?;
         let file = OpenOptions::new().read(true).write(true).open(path).map_err(|e| failed(path, e))?;
         Self::locked(path, file.try_lock(), file)
     }
 
     /// Opens an existing file and takes a reader's lock.
     pub fn open_read_only(path: &Path) -> Result<Self> {
+        check_regular(path)?;
         let file = File::open(path).map_err(|e| failed(path, e))?;
         Self::locked(path, file.try_lock_shared(), file)
     }
@@ -49,20 +51,24 @@ impl FileDisk {
 
     fn locked(path: &Path, lock: std::result::Result<(), TryLockError>, file: File) -> Result<Self> {
         match lock {
-            Ok(()) if file.metadata().is_ok_and(|metadata| metadata.is_file()) => Ok(FileDisk(file)),
-            Ok(()) => Err(Error::invalid(path.display(), "a database is a regular file")),
+            Ok(()) => Ok(FileDisk(file)),
             Err(TryLockError::WouldBlock) => Err(Error::Locked(path.to_owned())),
             Err(TryLockError::Error(error)) => Err(Error::io(format!("lock {}", path.display()), error)),
         }
     }
 }
 
+/// Refuses anything else before it is opened: opening a named pipe would wait for its other end.
+fn check_regular(path: &Path) -> Result<()> {
+    match std::fs::metadata(path).map_err(|error| failed(path, error))?.is_file() {
+        true => Ok(()),
+        false => Err(Error::invalid(path.display(), "a database is a regular file")),
+    }
+}
+
 fn failed(path: &Path, error: io::Error) -> Error {
     match error.kind() {
         io::ErrorKind::NotFound => Error::Missing(path.to_owned()),
-        io::ErrorKind::IsADirectory => {
-            Error::invalid(path.display(), "it is a directory; a database is a file")
-        }
         _ => Error::io(format!("open {}", path.display()), error),
     }
 }

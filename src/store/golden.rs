@@ -80,7 +80,7 @@ fn samples() {
     let whole = Sample::of_sorted(&[5 << 24, 6 << 24, 0x77_0000_0000 << 24], 16);
     let bytes = stored("sample-whole", "Sample: whole, the values 5, 6, 7700000000 (hex)", &whole.encode());
     assert_eq!(Sample::decode(&bytes).expect("a sample"), whole);
-    let hashes: Vec<u64> = (1..=17).map(|i| i * i << 24).collect();
+    let hashes: Vec<u64> = (1..=17).map(|i| (i * i) << 24).collect();
     let cut = Sample::of_sorted(&hashes, 16);
     let bytes = stored("sample-cut", "Sample: the squares of 1..16 below the bound 289", &cut.encode());
     assert_eq!(Sample::decode(&bytes).expect("a sample"), cut);

@@ -11,7 +11,7 @@ use super::run::{FilterBudget, OpenRun, Run, open_rows};
 use super::tables::{self, Doing};
 use crate::error::{Error, Result};
 use crate::id::{ContentId, DatabaseId, DocId};
-use crate::index::memtable::Memtable;
+use crate::index::memtable::{MOST_NUMBERS, Memtable};
 use crate::index::run::Directory;
 use crate::index::term::{Address, Prefixes, Space};
 use redb::{ReadOnlyTable, ReadTransaction, ReadableTable, ReadableTableMetadata};
@@ -274,6 +274,17 @@ fn framed<T>(
 
 /// Runs and memtable must index every id once.
 fn check_adjacent(runs: &[Arc<Run>], counters: &Counters) -> Result<()> {
+    let damaged = |what: &str| Err(Error::corrupt("counters", what));
+    if counters.next_content >> 48 != 0 || counters.next_document >> 48 != 0 {
+        return damaged("more was added than a file can hold");
+    }
+    let unflushed = [
+        (counters.unflushed_content, counters.next_content),
+        (counters.unflushed_document, counters.next_document),
+    ];
+    if unflushed.iter().any(|(from, to)| to.checked_sub(*from).is_none_or(|n| n > MOST_NUMBERS)) {
+        return damaged("they leave more to the memtable than it takes");
+    }
     let mut next = (0, 0);
     for run in runs {
         if (run.record.contents.0, run.record.documents.0) != next {
@@ -282,7 +293,12 @@ fn check_adjacent(runs: &[Arc<Run>], counters: &Counters) -> Result<()> {
                 "it does not begin where the one before ends",
             ));
         }
-        next = (run.record.contents.1, run.record.documents.1);
+        let RunRecord { contents, documents, .. } = run.record;
+        let spans = [contents, documents].map(|(from, to)| to.checked_sub(from));
+        if spans.iter().any(|span| span.is_none_or(|n| n > u64::from(u32::MAX))) {
+            return Err(Error::corrupt(format!("run {}", run.number), "its ranges are not ranges"));
+        }
+        next = (contents.1, documents.1);
     }
     match next == (counters.unflushed_content, counters.unflushed_document) {
         true => Ok(()),

@@ -20,6 +20,11 @@ impl MemoryDisk {
     pub fn bytes(&self) -> Vec<u8> {
         self.0.lock().unwrap().clone()
     }
+
+    /// A disk of its own with what this one holds: what another process would find if this one ended now.
+    pub fn image(&self) -> Arc<MemoryDisk> {
+        MemoryDisk::of(self.bytes())
+    }
 }
 
 impl Disk for MemoryDisk {

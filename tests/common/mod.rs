@@ -1,7 +1,9 @@
-//! What several tests share: corpora, disks that fail, and a workload with a model that says what must be stored.
-#![allow(dead_code)]
+//! What several tests share: corpora, disks in memory that crash and fail, seeded texts, and models of what must be stored.
+#![allow(dead_code)] // Each test takes what it needs.
 
 pub mod corpus;
 pub mod disk;
+pub mod place;
 pub mod rng;
+pub mod texts;
 pub mod workload;

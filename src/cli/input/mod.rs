@@ -73,9 +73,13 @@ pub struct Fields {
 pub fn read(piece: Piece, fields: &Fields, take: &mut dyn FnMut(&[u8])) -> Result<(String, u64), Problem> {
     match piece {
         Piece::Problem(problem) => Err(problem),
-        Piece::Line { bytes, place } => lines::read(&bytes, &place, fields, take),
+        Piece::Line { bytes, place } => {
+            let (key, replaced) = lines::read(&bytes, &place, fields, take)?;
+            Ok((checked(key, &place)?, replaced))
+        }
         Piece::Stdin => copy(std::io::stdin().lock(), "-", take).map(|()| ("-".to_owned(), 0)),
         Piece::File { key, path } => {
+            let key = checked(key, path.display())?;
             let file = File::open(&path).map_err(|error| Problem::new(path.display(), error))?;
             let reader =
                 compressed::reader(&path, file).map_err(|error| Problem::new(path.display(), error))?;
@@ -92,6 +96,14 @@ pub fn read_file(path: &str, take: &mut dyn FnMut(&[u8])) -> Result<(), Problem>
     };
     let fields = Fields { id: String::new(), text: String::new() };
     read(piece, &fields, take).map(|_| ())
+}
+
+/// A key that can be stored.
+fn checked(key: String, place: impl ToString) -> Result<String, Problem> {
+    match key.len() {
+        1..=4096 => Ok(key),
+        n => Err(Problem::new(place, format!("a key of {n} bytes: a key has 1 to 4,096"))),
+    }
 }
 
 fn copy(mut reader: impl Read, place: &str, take: &mut dyn FnMut(&[u8])) -> Result<(), Problem> {

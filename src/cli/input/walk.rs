@@ -43,24 +43,30 @@ impl<'a> Walk<'a> {
         match self.format {
             Format::Text => (self.sink)(Piece::Stdin, true),
             Format::Jsonl => self.lines("-", std::io::stdin()),
-            Format::Paths => {
-                let mut lines = BufReader::new(std::io::stdin());
-                let mut line = String::new();
-                loop {
-                    line.clear();
-                    match lines.read_line(&mut line) {
-                        Ok(0) => return true,
-                        Ok(_) => {
-                            let path = line.trim_end_matches(['\n', '\r']).to_owned();
-                            if !path.is_empty() && path != "-" && !self.input(&path) {
-                                return false;
-                            }
-                        }
-                        Err(error) => return self.problem("-", error),
-                    }
-                }
+            Format::Paths => self.paths(),
+        }
+    }
+
+    /// The inputs that stdin names, one a line.
+    fn paths(&mut self) -> bool {
+        let file: Arc<str> = "-".into();
+        for (line, bytes) in (1..).zip(BufReader::new(std::io::stdin()).split(b'\n')) {
+            let place = Place { file: file.clone(), line };
+            let bytes = match bytes {
+                Ok(bytes) => bytes,
+                Err(error) => return self.problem(place, error),
+            };
+            let wanted = match std::str::from_utf8(&bytes).map(|path| path.trim_end_matches('\r')) {
+                Ok("") => true,
+                Ok("-") => self.problem(place, "stdin cannot name itself"),
+                Ok(path) => self.input(path),
+                Err(_) => self.problem(place, "a name that is not UTF-8 cannot be a key"),
+            };
+            if !wanted {
+                return false;
             }
         }
+        true
     }
 
     /// Every file below a directory, in sorted order; keys are INPUT/path below it.
@@ -117,6 +123,9 @@ impl<'a> Walk<'a> {
                 Ok(0) => break,
                 Ok(n) => (self.read)(n as u64),
                 Err(error) => return self.problem(place, error),
+            }
+            if line == 1 && bytes.starts_with(b"\xEF\xBB\xBF") {
+                bytes.drain(..3);
             }
             while bytes.last().is_some_and(|byte| byte.is_ascii_whitespace()) {
                 bytes.pop();

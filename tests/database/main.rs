@@ -1,0 +1,12 @@
+//! Proves what the documentation of the API promises, one promise at a time.
+
+#[path = "../common/mod.rs"]
+mod common;
+mod opening;
+mod verdicts;
+mod updates;
+mod threads;
+mod bounded;
+mod copies;
+mod edge_texts;
+mod parameters;

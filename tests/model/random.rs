@@ -1,0 +1,157 @@
+//! Random calls in small databases: thousands of them, every answer compared.
+
+use super::common::texts::{Draw, edited, text};
+use super::pair::{Leave, Pair};
+use sketchdb::{Accept, Document, Measure, Params, Policy, Query, SketchParams};
+
+/// Texts of every kind, and those that were given out before.
+struct Source {
+    draw: Draw,
+    given: Vec<String>,
+    /// Documents as they were given: some are given again.
+    documents: Vec<(String, String)>,
+}
+
+impl Source {
+    fn new(seed: u64) -> Self {
+        Source { draw: Draw::new(seed), given: vec!["a first text".into()], documents: Vec::new() }
+    }
+
+    fn text(&mut self) -> String {
+        let draw = &mut self.draw;
+        let earlier = draw.one_of(&self.given).clone();
+        let text = match draw.below(100) {
+            0..30 => earlier,
+            30..60 => {
+                let edits = 1 + draw.below(6);
+                edited(draw, &earlier, edits)
+            }
+            60..64 => {
+                (*draw.one_of(&["", " \n", "!?", "…", "\u{1F600}\u{200D}\u{1F600}", "\u{FEFF}"])).into()
+            }
+            64..70 => {
+                let words = 1 + draw.below(4);
+                text(draw, words)
+            }
+            70..73 => earlier.to_uppercase(),
+            73..76 => {
+                let words = 800 + draw.below(800);
+                text(draw, words)
+            }
+            _ => {
+                let words = 5 + draw.below(300);
+                text(draw, words)
+            }
+        };
+        self.given.push(text.clone());
+        text
+    }
+
+    fn key(&mut self) -> String {
+        format!("key/{}", self.draw.below(400))
+    }
+
+    fn seen_at(&mut self) -> Option<u64> {
+        self.draw.percent(60).then(|| self.draw.number() % 1000)
+    }
+
+    fn policy(&mut self) -> Policy {
+        if self.draw.percent(25) { Policy::OnlyNew } else { Policy::Everything }
+    }
+
+    fn documents(&mut self, pair: &Pair, count: usize) -> Vec<Document> {
+        let mut document = || {
+            let again = self.documents.len().saturating_sub(1 + self.draw.below(40));
+            let (key, text) = match self.documents.get(again).filter(|_| self.draw.percent(10)) {
+                Some(document) => document.clone(),
+                None => (self.key(), self.text()),
+            };
+            self.documents.push((key.clone(), text.clone()));
+            Document { key, sketch: pair.sketch(&text), seen_at: self.seen_at() }
+        };
+        (0..count).map(|_| document()).collect()
+    }
+
+    /// A query; distances are those for which the tables find everything.
+    fn query(&mut self, params: &Params) -> Query {
+        let draw = &mut self.draw;
+        let above = [params.threshold, 0.5 + params.threshold / 2.0, 0.95, 1.0, params.threshold * 0.7];
+        Query {
+            by: match draw.below(10) {
+                0..2 => None,
+                2..5 => Some(Measure::Resemblance(*draw.one_of(&above))),
+                5 => Some(Measure::Containment(*draw.one_of(&above))),
+                6 => Some(Measure::Contained(*draw.one_of(&above))),
+                7 => Some(Measure::Agreement(*draw.one_of(&above))),
+                _ => Some(Measure::Hamming(draw.below(params.hamming as usize + 1) as u32)),
+            },
+            confirm: Vec::new(),
+            accept: *draw.one_of(&[Accept::Estimate, Accept::Low, Accept::High]),
+            limit: *draw.one_of(&[0, 0, 1, 3]),
+            copies: draw.percent(50),
+            own: draw.percent(50).then(|| format!("key/{}", draw.below(400))),
+        }
+    }
+}
+
+fn step(pair: &mut Pair, source: &mut Source, params: &Params) -> usize {
+    match source.draw.below(100) {
+        0..55 => {
+            let (documents, policy) = (source.documents(pair, 1), source.policy());
+            pair.add(documents, policy);
+        }
+        55..62 => {
+            let count = 2 + source.draw.below(40);
+            let (documents, policy) = (source.documents(pair, count), source.policy());
+            pair.add(documents, policy);
+        }
+        62..85 => {
+            let (sketch, query) = (pair.sketch(&source.text()), source.query(params));
+            return pair.query(&sketch, &query);
+        }
+        85..94 => pair.get(&source.key()),
+        94..97 => pair.counts(),
+        _ => pair.reopen(*source.draw.one_of(&[Leave::Close, Leave::Drop, Leave::Kill])),
+    }
+    0
+}
+
+/// So many random calls; then everything is looked at once more.
+fn run(seed: u64, steps: usize, params: &Params) {
+    let (mut pair, mut source) = (Pair::new(params), Source::new(seed));
+    let matches: usize = (0..steps).map(|_| step(&mut pair, &mut source, params)).sum();
+    pair.get_every();
+    pair.counts();
+    pair.reopen(Leave::Close);
+    pair.get_every();
+    pair.assert_every_verdict(steps as u64 / 200);
+    assert!(matches > steps / 20, "{matches} matches in {steps} calls prove little");
+}
+
+#[test]
+fn random_calls_with_default_parameters() {
+    for seed in [1, 2, 3] {
+        run(seed, 1500, &Params::default());
+    }
+}
+
+#[test]
+fn random_calls_with_a_low_threshold_and_a_small_sample() {
+    let sketch = SketchParams { sample: 32, shingle: "words:3".parse().unwrap(), ..SketchParams::default() };
+    for seed in [11, 12] {
+        run(seed, 1200, &Params { threshold: 0.5, sketch: sketch.clone(), ..Params::default() });
+    }
+}
+
+#[test]
+fn random_calls_with_a_wide_hamming_distance() {
+    let sketch = SketchParams { simhash: "words:1".parse().unwrap(), seed: 99, ..SketchParams::default() };
+    for (seed, hamming, hamming_tables) in [(21, 7, 8), (22, 3, 10)] {
+        run(seed, 1200, &Params { hamming, hamming_tables, sketch: sketch.clone(), ..Params::default() });
+    }
+}
+
+#[test]
+fn random_calls_at_threshold_one() {
+    run(31, 1000, &Params { threshold: 1.0, recall: 0.9999, ..Params::default() });
+}
