@@ -81,8 +81,6 @@ fn what_comes_later_is_2_and_says_so() {
     shell.database("db", &[("a", "text")]);
     shell.write("a.txt", "text");
     for line in [
-        "compare a.txt a.txt",
-        "sketch a.txt",
         "remove db a",
         "expire db --unseen-for 30d",
         "pairs db",
@@ -94,20 +92,6 @@ fn what_comes_later_is_2_and_says_so() {
         "merge db db",
         "export db",
         "import db a.txt",
-        "add db a.txt --contained 0.5",
-        "query db --sketches a.txt",
-        "query db a.txt --confirm simhash",
-        "query db a.txt --yes-no",
-        "query db a.txt --by containment",
-        "query db a.txt --by contained",
-        "query db a.txt --by agreement",
-        "query db a.txt --by edit",
-        "query db a.txt --by any",
-        "create new --labelled",
-        "create new --weights tf",
-        "create new --edit 100:4",
-        "create new --passages 50",
-        "create new --no-containment",
         "create new --clusters greedy",
         "create new --html main",
         "create new --keep-sketches sample",
@@ -115,9 +99,6 @@ fn what_comes_later_is_2_and_says_so() {
     ] {
         let args: Vec<&str> = line.split(' ').collect();
         shell.run(&args).exits(2).gives_nothing().says("not in this version yet");
-    }
-    for unit in ["chars:5", "lines:1", "bytes:8"] {
-        shell.run(&["create", "new", "--shingle", unit]).exits(2).says("this version");
     }
     assert!(!shell.path("new").exists());
 }
