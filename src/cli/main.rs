@@ -1,5 +1,6 @@
 //! The command `sketchdb`: one match from verb to what it does.
 
+mod creation;
 mod args;
 mod exit;
 mod input;

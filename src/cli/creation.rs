@@ -1,0 +1,118 @@
+//! Creation options → parameters of a database.
+
+use clap::{Args, ValueEnum};
+use sketchdb::{EditParams, Error, Params, Result, Shingling, Unit, Weights};
+
+/// Parameters of a database: kept in the file, refused on one that has others.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Creation options (kept in the file)")]
+pub struct Creation {
+    /// How texts are cut: words, chars, lines or bytes, and how many to a shingle [default: words:5]
+    #[arg(long, value_name = "UNIT:WIDTH")]
+    shingle: Option<Shingling>,
+    /// Count repeated shingles each (Broder's option A)
+    #[arg(long)]
+    labelled: bool,
+    /// The resemblance from which documents are near duplicates [default: 0.8]
+    #[arg(long, value_name = "T")]
+    threshold: Option<f64>,
+    /// The share of the pairs at the threshold that become candidates [default: 0.99]
+    #[arg(long, value_name = "P")]
+    recall: Option<f64>,
+    /// Values of a sample [default: 256]
+    #[arg(long, value_name = "N")]
+    sample: Option<usize>,
+    /// Entries of a signature [default: 128]
+    #[arg(long, value_name = "N")]
+    minhashes: Option<usize>,
+    /// The features of the simhash [default: words:2, or bytes:4 with --shingle bytes:N]
+    #[arg(long, value_name = "UNIT:WIDTH")]
+    simhash: Option<Shingling>,
+    /// The Hamming distance within which every simhash is found [default: 3]
+    #[arg(long, value_name = "D")]
+    hamming: Option<u32>,
+    /// Permuted simhash tables [default: one more than --hamming]
+    #[arg(long, value_name = "N")]
+    hamming_tables: Option<usize>,
+    /// How features are weighted: by how often they occur, or all alike [default: tf]
+    #[arg(long, value_name = "tf|one")]
+    weights: Option<WeightsArg>,
+    /// Compression rate and neighbourhood of the edit signature [default: 100:4]
+    #[arg(long, value_name = "C:N")]
+    edit: Option<EditParams>,
+    /// Also index windows of N tokens
+    #[arg(long, value_name = "N")]
+    passages: Option<u32>,
+    /// Do without the containment index
+    #[arg(long)]
+    no_containment: bool,
+    /// Draws all hashes: a number, or random [default: 1]
+    #[arg(long, value_name = "N")]
+    seed: Option<Seed>,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum WeightsArg {
+    Tf,
+    One,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Seed {
+    Number(u64),
+    Random,
+}
+
+impl std::str::FromStr for Seed {
+    type Err = String;
+
+    fn from_str(text: &str) -> std::result::Result<Self, String> {
+        match text {
+            "random" => Ok(Seed::Random),
+            number => number.parse().map(Seed::Number).map_err(|_| "a whole number, or random".into()),
+        }
+    }
+}
+
+impl Creation {
+    /// `params` with the given options in their place. A random seed is drawn only for a new database.
+    pub fn applied_to(&self, mut params: Params, is_new: bool) -> Result<Params> {
+        fn set<T: Copy>(place: &mut T, given: Option<T>) {
+            *place = given.unwrap_or(*place);
+        }
+        set(&mut params.sketch.shingle, self.shingle);
+        set(&mut params.sketch.sample, self.sample);
+        set(&mut params.sketch.minhashes, self.minhashes);
+        set(&mut params.sketch.simhash, self.simhash);
+        if self.simhash.is_none() && is_new && params.sketch.shingle.unit() == Unit::Bytes {
+            params.sketch.simhash = Shingling::new(Unit::Bytes, 4)?;
+        }
+        params.sketch.labelled |= self.labelled;
+        params.containment &= !self.no_containment;
+        params.sketch.passages = self.passages.or(params.sketch.passages);
+        set(&mut params.sketch.edit, self.edit);
+        let weights = self.weights.map(|weights| match weights {
+            WeightsArg::Tf => Weights::Tf,
+            WeightsArg::One => Weights::One,
+        });
+        set(&mut params.sketch.weights, weights);
+        set(&mut params.threshold, self.threshold);
+        set(&mut params.recall, self.recall);
+        if let Some(hamming) = self.hamming.filter(|&hamming| hamming != params.hamming || is_new) {
+            params.hamming = hamming;
+            params.hamming_tables = hamming as usize + 1;
+        }
+        set(&mut params.hamming_tables, self.hamming_tables);
+        match self.seed {
+            Some(Seed::Number(seed)) => params.sketch.seed = seed,
+            Some(Seed::Random) if is_new => params.sketch.seed = random_seed()?,
+            _ => {}
+        }
+        Ok(params)
+    }
+}
+
+fn random_seed() -> Result<u64> {
+    getrandom::u64()
+        .map_err(|error| Error::Io { doing: "draw a seed".into(), source: std::io::Error::other(error) })
+}
