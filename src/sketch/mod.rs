@@ -9,6 +9,7 @@ pub(crate) mod align;
 pub(crate) mod edit;
 pub(crate) mod edit_distance;
 pub(crate) mod occurrence;
+pub(crate) mod retained;
 pub(crate) mod passage;
 pub(crate) mod sketcher;
 pub(crate) mod estimate;

@@ -1,4 +1,5 @@
-//! Frames: several records in one value of at most 16,300 bytes, so that it fills a 16-KiB page of redb.
+//! Frames: several records in one value of at most 32,680 bytes, so that it fills a 32-KiB page of redb: half a record is
+//! left empty on average, 2 % of records of 1.4 KB (with pages of 16 KiB it was 9 % in a measured case).
 //!
 //! A record that is larger has a frame of its own. A frame says of itself what it is (magic, kind, database, first id,
 //! length, crc32), so that a scan finds it in a file whose tables are lost. Bytes: `schema/format.md`, "Frame".
@@ -7,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::id::DatabaseId;
 
 /// The most bytes of a frame with more than one record.
-const FRAME_BYTES: usize = 16_300;
+const FRAME_BYTES: usize = 32_680;
 const HEADER: usize = 32;
 const MAGIC: &[u8; 4] = b"skFr";
 const VERSION: u8 = 0;

@@ -99,25 +99,35 @@ enum Gap {
     Line,
 }
 
+impl Gap {
+    /// The gap, one separator longer.
+    fn with(self, line_break: bool) -> Self {
+        match self {
+            _ if line_break => Gap::Line,
+            Gap::None => Gap::Space,
+            gap => gap,
+        }
+    }
+
+    fn separator(self) -> u8 {
+        if self == Gap::Line { b'\n' } else { b' ' }
+    }
+}
+
 /// Canonicalises chunks of text.
 #[derive(Clone, Debug)]
 pub(crate) struct Canonical {
     segment: String,
     segment_chars: usize,
-    out: String,
+    /// Canonical text not yet handed on: whole characters.
+    out: Vec<u8>,
     gap: Gap,
     begun: bool,
 }
 
 impl Canonical {
     pub fn new() -> Self {
-        Canonical {
-            segment: String::new(),
-            segment_chars: 0,
-            out: String::new(),
-            gap: Gap::None,
-            begun: false,
-        }
+        Canonical { segment: String::new(), segment_chars: 0, out: Vec::new(), gap: Gap::None, begun: false }
     }
 
     /// Canonicalises the next chunk. What `sink` receives, put together, is the canonical text.
@@ -146,21 +156,33 @@ impl Canonical {
 
     fn drain(&mut self, sink: &mut impl FnMut(&str)) {
         if !self.out.is_empty() {
-            sink(&self.out);
+            sink(std::str::from_utf8(&self.out).expect("only whole characters are pushed"));
             self.out.clear();
         }
     }
 
     fn push_ascii(&mut self, bytes: &[u8]) {
+        // Every byte yields at most itself and a separator before it.
+        let start = self.out.len();
+        self.out.resize(start + 2 * bytes.len(), 0);
+        let out = &mut self.out[start..];
+        let (mut gap, mut begun, mut written) = (self.gap, self.begun, 0);
         for &byte in bytes {
-            match ASCII[usize::from(byte & 127)] {
-                0 => self.separate(byte == b'\n' || byte == b'\r'),
-                letter => {
-                    self.close_gap();
-                    self.out.push(char::from(letter));
-                }
+            let letter = ASCII[usize::from(byte & 127)];
+            if letter == 0 {
+                gap = gap.with(byte == b'\n' || byte == b'\r');
+                continue;
             }
+            if gap != Gap::None && begun {
+                out[written] = gap.separator();
+                written += 1;
+            }
+            out[written] = letter;
+            written += 1;
+            (gap, begun) = (Gap::None, true);
         }
+        self.out.truncate(start + written);
+        (self.gap, self.begun) = (gap, begun);
     }
 
     fn push_char(&mut self, c: char) {
@@ -203,31 +225,26 @@ impl Canonical {
     fn push_lower(&mut self, c: char) {
         match class(c) {
             Class::Separator => self.separate(false),
-            Class::Word | Class::Alone => {
-                self.close_gap();
-                self.out.push(c);
-            }
-            Class::Mark if self.begun && self.gap == Gap::None => self.out.push(c),
+            Class::Word | Class::Alone => self.push_letter(c),
+            Class::Mark if self.begun && self.gap == Gap::None => self.push_utf8(c),
             Class::Mark => {}
         }
     }
 
     fn separate(&mut self, line_break: bool) {
-        if line_break {
-            self.gap = Gap::Line;
-        } else if self.gap == Gap::None {
-            self.gap = Gap::Space;
-        }
+        self.gap = self.gap.with(line_break);
     }
 
-    fn close_gap(&mut self) {
-        match self.gap {
-            Gap::Space if self.begun => self.out.push(' '),
-            Gap::Line if self.begun => self.out.push('\n'),
-            _ => {}
+    fn push_letter(&mut self, c: char) {
+        if self.gap != Gap::None && self.begun {
+            self.out.push(self.gap.separator());
         }
-        self.gap = Gap::None;
-        self.begun = true;
+        (self.gap, self.begun) = (Gap::None, true);
+        self.push_utf8(c);
+    }
+
+    fn push_utf8(&mut self, c: char) {
+        self.out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
     }
 }
 

@@ -104,7 +104,11 @@ impl Shingler {
         // The window starts out as zeros, which contribute nothing when they are dropped.
         let oldest = std::mem::replace(&mut self.window[self.oldest], unit);
         self.oldest = if self.oldest + 1 == self.window.len() { 0 } else { self.oldest + 1 };
-        self.fingerprint = rabin.shift(self.fingerprint) ^ self.drop.apply(oldest) ^ unit;
+        self.fingerprint = match self.window.len() {
+            // Of two tokens the first is what was seen last: nothing to take out.
+            2 => rabin.shift(self.window[self.oldest]) ^ unit,
+            _ => rabin.shift(self.fingerprint) ^ self.drop.apply(oldest) ^ unit,
+        };
         self.tokens += 1;
         (self.tokens >= self.window.len() as u64).then_some(Fingerprint(self.fingerprint))
     }
