@@ -150,6 +150,8 @@ pub(crate) struct EditBuilder {
     key: u64,
     compression: u32,
     window: Vec<u32>,
+    /// Where in the window the oldest character is.
+    oldest: usize,
     /// B^n: takes the oldest character out of the rolling hash.
     drop: u64,
     rolling: u64,
@@ -167,6 +169,7 @@ impl EditBuilder {
             key,
             compression: params.compression,
             window: vec![0; params.neighbourhood as usize],
+            oldest: 0,
             drop: (0..params.neighbourhood).fold(1, |power: u64, _| power.wrapping_mul(BASE)),
             rolling: 0,
             characters: 0,
@@ -183,8 +186,8 @@ impl EditBuilder {
     /// The next character, or byte.
     #[inline]
     pub fn push_character(&mut self, character: u32) {
-        let at = (self.characters % self.window.len() as u64) as usize;
-        let oldest = std::mem::replace(&mut self.window[at], character + 1);
+        let oldest = std::mem::replace(&mut self.window[self.oldest], character + 1);
+        self.oldest = if self.oldest + 1 == self.window.len() { 0 } else { self.oldest + 1 };
         self.rolling = self
             .rolling
             .wrapping_mul(BASE)
@@ -217,7 +220,7 @@ impl EditBuilder {
         let emitted = self.emitted.drain(..).take(MOST_BITS).collect();
         let signature = EditSignature { characters: self.characters, doublings: self.doublings, emitted };
         self.window.fill(0);
-        (self.rolling, self.characters, self.doublings) = (0, 0, 0);
+        (self.oldest, self.rolling, self.characters, self.doublings) = (0, 0, 0, 0);
         any.then_some(signature)
     }
 }
