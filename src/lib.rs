@@ -1,4 +1,34 @@
-//! A persistent near-duplicate database for text.
+//! A persistent near-duplicate database for text: one file on disk, any number of threads.
+//!
+//! For every distinct text the file keeps small sketches, never the text itself: Broder's sample (resemblance and
+//! containment), minhash bands, simhash tables, and Coates's edit signature. A new document gets a [`Verdict`] against all that
+//! are stored; a [`Query`] finds what a text is alike to.
+//!
+//! ```
+//! use sketchdb::{Database, Measure, Options, Params, Query, Verdict};
+//! # let folder = tempfile::tempdir()?;
+//! # let path = folder.path().join("pages.sketchdb");
+//! Database::create(&path, &Params::default())?;
+//! let db = Database::open(&path, Options::default())?;
+//!
+//! let page: String = (0..200).map(|i| format!("word{i} ")).collect();
+//! assert_eq!(db.add("a", &page)?.verdict, Verdict::New);
+//! let edited = db.add("b", page.replace("word77 ", "other "))?;
+//! assert_eq!((edited.verdict, edited.of.as_deref()), (Verdict::Near, Some("a")));
+//!
+//! // Which stored page contains this paragraph?
+//! let paragraph: String = (50..75).map(|i| format!("word{i} ")).collect();
+//! let query = Query { by: Some(Measure::Containment(0.9)), ..Query::default() };
+//! assert_eq!(db.query(&db.sketch(&paragraph)?, &query)?.matches[0].key, "a");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! - [`Database`]: `create`, `open`, `add`, `add_batch`, `query`, `get`, `stats`. It is `Send + Sync`; `add` takes `&self`.
+//! - [`Params`] belong to the file, [`Options`] to the process.
+//! - [`Sketcher`] makes a [`Sketch`] of a text without any database; [`compare`] holds two of them side by side.
+//!
+//! The layers, each using only those before it: `text` → `sketch` → `index` → `store` → `db`. The file format is
+//! described in `schema/format.md`.
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 

@@ -47,10 +47,12 @@ fn tell(stats: &Stats, output: &mut Output) -> std::io::Result<()> {
         }
     }
     output.line("")?;
-    output.line("resemblance  candidate  reported")?;
+    output.line("resemblance  candidate  reported  estimate within .05")?;
     for point in &stats.curve {
-        output
-            .line(&format!("{:<11.2}  {:<9.4}  {:.4}", point.resemblance, point.candidate, point.reported))?;
+        output.line(&format!(
+            "{:<11.2}  {:<9.4}  {:<8.4}  {:.4}",
+            point.resemblance, point.candidate, point.reported, point.within_05
+        ))?;
     }
     Ok(())
 }

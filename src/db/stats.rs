@@ -3,7 +3,7 @@
 use super::database::Database;
 use super::params::Params;
 use crate::error::{Error, Result};
-use crate::sketch::estimate::reach_probability;
+use crate::sketch::estimate::{expected_distinct, precision, reach_probability};
 use serde::Serialize;
 
 /// The state of a database. Sizes are bytes.
@@ -14,7 +14,7 @@ pub struct Stats {
     /// Living contents: distinct texts.
     pub contents: u64,
     /// Windows of long texts that are indexed by themselves.
-    pub passages: u64,
+    pub indexed_passages: u64,
     /// Clusters; `None` while the file keeps none.
     pub clusters: Option<u64>,
     /// Contents that no document holds and that compaction will drop.
@@ -43,6 +43,8 @@ pub struct Stats {
     pub rows: u64,
     /// Bands.
     pub bands: u64,
+    /// Of a million distinct shingles, how many are expected to share their 40-bit value with another.
+    pub collisions_per_million: f64,
     /// Every parameter.
     #[serde(flatten)]
     pub params: Params,
@@ -59,6 +61,8 @@ pub struct CurvePoint {
     pub candidate: f64,
     /// The chance that it is reported at the threshold, by the estimate of documents larger than a sample.
     pub reported: f64,
+    /// The chance that the estimate lies within .05 of the true resemblance (Broder's p(s, r, ε)).
+    pub within_05: f64,
 }
 
 impl Params {
@@ -80,7 +84,8 @@ impl Params {
             .map(|resemblance| {
                 let candidate = bands.candidate_probability(resemblance);
                 let reach = reach_probability(self.sketch.sample as u32, resemblance, self.threshold);
-                CurvePoint { resemblance, candidate, reported: candidate * reach }
+                let within_05 = precision(self.sketch.sample as u32, resemblance, 0.05);
+                CurvePoint { resemblance, candidate, reported: candidate * reach, within_05 }
             })
             .collect())
     }
@@ -95,7 +100,7 @@ impl Database {
         Ok(Stats {
             documents: view.counters.documents,
             contents: view.counters.contents,
-            passages: view.counters.passages,
+            indexed_passages: view.counters.passages,
             clusters: None,
             dead_contents: view.dead.len(),
             file_bytes: self.disk().len().map_err(|error| Error::io("measure the file", error))?,
@@ -111,6 +116,7 @@ impl Database {
             bounded: view.counters.bounded,
             rows: bands.rows as u64,
             bands: bands.bands as u64,
+            collisions_per_million: 1e6 - expected_distinct(1e6, 40),
             params: self.params().clone(),
             curve: self.params().curve()?,
         })
