@@ -226,18 +226,18 @@ impl EditBuilder {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
     const KEY: u64 = 11;
 
-    fn signature(params: EditParams, text: &str) -> EditSignature {
+    pub(crate) fn signature(params: EditParams, text: &str) -> EditSignature {
         let mut builder = EditBuilder::new(params, KEY);
         builder.push(text);
         builder.finish().unwrap()
     }
 
-    fn text(characters: u64, seed: u64) -> String {
+    pub(crate) fn text(characters: u64, seed: u64) -> String {
         (0..characters).map(|i| char::from(b'a' + (mix(i ^ seed << 32) % 26) as u8)).collect()
     }
 

@@ -169,19 +169,7 @@ fn inclusion(a: &[bool], b: &[bool]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sketch::edit::EditBuilder;
-
-    const KEY: u64 = 11;
-
-    fn signature(params: EditParams, text: &str) -> EditSignature {
-        let mut builder = EditBuilder::new(params, KEY);
-        builder.push(text);
-        builder.finish().unwrap()
-    }
-
-    fn text(characters: u64, seed: u64) -> String {
-        (0..characters).map(|i| char::from(b'a' + (mix(i ^ seed << 32) % 26) as u8)).collect()
-    }
+    use crate::sketch::edit::tests::{signature, text};
 
     #[test]
     fn scattered_edits_are_estimated_on_the_mean() {
