@@ -303,9 +303,10 @@ bias: mean of estimate - true over keys, and its standard deviation; |.|: the me
 true distance of unrelated texts of these lengths. unrelated: true, and as estimated. incl.: how much of the text is found within.
 *: |.| above .10; **: the bias too. Why: one substitution changes all 4 windows over it, so 10, 20 and 30 % change 34, 59 and 76 %
 of the windows; bits have two values and align by chance, so the distance of signatures (raw) has then reached 0.6..0.9 of that
-of unrelated texts and hardly grows: 13,508/c bits cannot tell these from each other (the paper: a difficult case). Frequent
-windows of English repeat their bit, so unrelated signatures lie further apart than the random bits that the correction is
-calibrated on: it reads too high here. Blocks and embedding change few windows, and the lengths are known: no such limit.";
+of unrelated texts and grows slowly: the spread of 13,508/c bits becomes a wide one of the estimate (the paper: a difficult case).
+The bias is of the correction: a frequent window of English emits its bit every time or never, so that the number of bits differs
+from text to text and with the edits, more than in the random letters it is calibrated on, and it reads too high.
+Blocks and embedding change few windows, and the lengths are known: no such limit.";
 
 fn accuracy(source: &Source, text: &[u8]) {
     println!(
