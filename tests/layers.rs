@@ -47,7 +47,7 @@ impl Source {
     /// The code that is compiled into the library: test modules come last in a file.
     fn shipped(&self) -> String {
         let code = self.code();
-        let end = code.find("#[cfg(test)]\nmod tests {").unwrap_or(code.len());
+        let end = code.find("#[cfg(test)]\n").unwrap_or(code.len());
         code[..end].to_owned()
     }
 
