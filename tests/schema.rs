@@ -26,12 +26,17 @@ fn stdout(folder: &Path, args: &[&str]) -> String {
 
 /// The lines of a verb, each checked.
 fn lines(folder: &Path, verb: &str, rest: &[&str]) -> Vec<Value> {
+    lines_of(verb, folder, verb, rest)
+}
+
+/// The lines of a verb, each checked against a definition.
+fn lines_of(definition: &str, folder: &Path, verb: &str, rest: &[&str]) -> Vec<Value> {
     let text = stdout(folder, &[&["--json", "--quiet", verb], rest].concat());
     let schema = schema();
     let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).expect(line)).collect();
     assert!(!lines.is_empty(), "{verb} {rest:?} prints nothing");
     for line in &lines {
-        schema.check(verb, line).unwrap_or_else(|wrong| panic!("{wrong} in {line}"));
+        schema.check(definition, line).unwrap_or_else(|wrong| panic!("{wrong} in {line}"));
         schema.check_any(line).unwrap_or_else(|wrong| panic!("{wrong} in {line}"));
     }
     lines
@@ -97,6 +102,27 @@ fn every_verb_prints_what_the_schema_says() {
 }
 
 #[test]
+fn comparisons_sketches_and_bare_answers_are_as_the_schema_says() {
+    let folder = folder();
+    let folder = folder.path();
+    lines(folder, "add", &["db", "docs.jsonl", "--passages", "100"]);
+    std::fs::write(folder.join("empty.txt"), "").expect("a file");
+    let found = lines(folder, "query", &["db", "query.txt", "--by", "any", "--threshold", "0.5"]);
+    assert!(strings(&found, "found_by").contains("sample"));
+    for [a, b] in [["query.txt", "docs.jsonl"], ["query.txt", "query.txt"], ["empty.txt", "query.txt"]] {
+        lines(folder, "compare", &[a, b]);
+        lines(folder, "compare", &[b, a]);
+    }
+    lines(folder, "compare", &["empty.txt", "empty.txt"]);
+    let sketches = lines(folder, "sketch", &["docs.jsonl", "query.txt", "empty.txt", "--like", "db"]);
+    let texts: Vec<String> = sketches.iter().map(Value::to_string).collect();
+    std::fs::write(folder.join("sketches"), texts.join("\n")).expect("a file");
+    lines_of("yes_no", folder, "query", &["db", "docs.jsonl", "--yes-no"]);
+    let blind = lines_of("yes_no", folder, "query", &["db", "--sketches", "sketches", "--yes-no"]);
+    assert_eq!(blind.len(), sketches.len());
+}
+
+#[test]
 fn creating_prints_nothing() {
     let folder = folder();
     assert_eq!(stdout(folder.path(), &["--json", "create", "db"]), "");
@@ -123,6 +149,9 @@ fn the_schema_is_strict() {
         ("query", lines(folder, "query", &["db", "query.txt"]).remove(0)),
         ("get", lines(folder, "get", &["db", "long"]).remove(0)),
         ("stats", lines(folder, "stats", &["db"]).remove(0)),
+        ("yes_no", lines_of("yes_no", folder, "query", &["db", "query.txt", "--yes-no"]).remove(0)),
+        ("compare", lines(folder, "compare", &["query.txt", "docs.jsonl"]).remove(0)),
+        ("sketch", lines(folder, "sketch", &["query.txt"]).remove(0)),
     ];
     let schema = schema();
     for (verb, line) in examples {

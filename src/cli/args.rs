@@ -258,7 +258,12 @@ impl QueryArgs {
 
     /// The confirming measures, with their bounds.
     pub fn confirm(&self, params: &Params) -> Vec<Confirm> {
-        let threshold = self.threshold.filter(|t| *t > 0.0 && *t <= 1.0).unwrap_or(params.threshold);
+        // A distance says nothing of the resemblance, a share that differs leaves the others.
+        let threshold = match self.by {
+            By::Hamming => params.threshold,
+            By::Edit => self.threshold.map_or(params.threshold, |share| 1.0 - share),
+            _ => self.threshold.unwrap_or(params.threshold),
+        };
         let width = params.sketch.shingle.width();
         let bounded = |confirm: &ConfirmArg| match *confirm {
             ConfirmArg::Simhash(distance) => {

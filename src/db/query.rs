@@ -246,7 +246,7 @@ impl Database {
 impl Accepted {
     /// Keeps the better of two passages of one text, or of a passage and the whole text.
     fn join(&mut self, other: Accepted, by: Measure) {
-        let better = deciding(&other.measures, by) > deciding(&self.measures, by);
+        let better = deciding(&other, by) > deciding(self, by);
         self.found_by.merge(other.found_by);
         if better {
             let found_by = self.found_by;
@@ -255,13 +255,15 @@ impl Accepted {
     }
 }
 
-/// The containment that decides between passages.
-fn deciding(measures: &Measures, by: Measure) -> Option<f64> {
-    let estimate = match by {
-        Measure::Contained(_) => measures.contained,
-        _ => measures.containment,
+/// What decides between passages: the same text, then the containment. Of equals the one that tells more: a window that the
+/// query is in, the whole of what is in the query.
+fn deciding(accepted: &Accepted, by: Measure) -> (bool, Option<f64>, bool) {
+    let Accepted { measures, passage, .. } = accepted;
+    let (estimate, tells_more) = match by {
+        Measure::Contained(_) => (measures.contained, passage.is_none()),
+        _ => (measures.containment, passage.is_some()),
     };
-    estimate.map(|estimate| estimate.value)
+    (measures.exact, estimate.map(|estimate| estimate.value), tells_more)
 }
 
 /// A parent's measures with the containments of its passage.

@@ -12,6 +12,9 @@ const OPTIONS: &[(&str, &str, &str, &str)] = &[
     ("--simhash", "simhash", "words:1", "words:2"),
     ("--hamming", "hamming", "2", "4"),
     ("--hamming-tables", "hamming_tables", "10", "4"),
+    ("--weights", "weights", "one", "tf"),
+    ("--edit", "edit", "50:8", "100:4"),
+    ("--passages", "passages", "100", "200"),
     ("--seed", "seed", "18446744073709551615", "1"),
 ];
 

@@ -13,3 +13,6 @@ mod bad_inputs;
 mod creation;
 mod streams;
 mod times;
+mod compare;
+mod sketches;
+mod measures;

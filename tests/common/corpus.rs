@@ -7,6 +7,16 @@ use std::path::{Path, PathBuf};
 pub struct Corpus {
     pub documents: Vec<(String, String)>,
     pub pairs: Vec<((String, String), f64)>,
+    pub contained: Vec<Contained>,
+}
+
+/// A pair of less resemblance, of whose smaller document at least .8 is in the larger.
+pub struct Contained {
+    /// The inner document, and the outer.
+    pub keys: (String, String),
+    /// Distinct shingles of each.
+    pub inner: u64,
+    pub outer: u64,
 }
 
 /// Reads a corpus; `None`, and a word on stderr, when it is not there.
@@ -33,7 +43,18 @@ pub fn corpus(name: &str) -> Option<Corpus> {
             ((a.to_owned(), b.to_owned()), columns[2].parse().unwrap())
         })
         .collect();
-    Some(Corpus { documents, pairs })
+    let contained = read(&folder.join("containment80_word5.tsv")).unwrap_or_default();
+    let contained = contained.lines().map(contained_pair).collect();
+    Some(Corpus { documents, pairs, contained })
+}
+
+/// A line of two keys, resemblance, containment, two sizes.
+fn contained_pair(line: &str) -> Contained {
+    let columns: Vec<&str> = line.split('\t').collect();
+    let side = |at: usize| (columns[4 + at].parse::<u64>().unwrap(), columns[at].to_owned());
+    let (first, second) = (side(0), side(1));
+    let (inner, outer) = if first.0 <= second.0 { (first, second) } else { (second, first) };
+    Contained { keys: (inner.1, outer.1), inner: inner.0, outer: outer.0 }
 }
 
 fn read(path: &PathBuf) -> Option<String> {
