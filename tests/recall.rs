@@ -20,7 +20,9 @@ fn with_simhash(db: &Database, number: u64, simhash: u64) -> Document {
 
 #[test]
 fn all_simhashes_within_the_distance_are_found_and_none_beyond() {
-    for (hamming, hamming_tables) in [(1, 2), (3, 4), (3, 10), (3, 20), (5, 6), (7, 8)] {
+    for (hamming, hamming_tables) in
+        [(1, 2), (2, 3), (3, 4), (3, 10), (3, 16), (3, 20), (4, 5), (5, 6), (6, 7), (7, 8)]
+    {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("tables.sketchdb");
         Database::create(&path, &Params { hamming, hamming_tables, ..Params::default() }).unwrap();

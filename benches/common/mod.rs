@@ -74,9 +74,13 @@ pub fn versions(count: usize, bytes: usize) -> (&'static str, Vec<String>) {
         while size < bytes {
             let text = &words[random.below(words.len())];
             let start = random.below(text.len() - 100);
-            let slice = &text[start..(start + 100 + random.below(400)).min(text.len())];
-            size += slice.iter().map(|word| word.len() + 1).sum::<usize>();
-            base.extend(slice);
+            let longest = (start + 100 + random.below(400)).min(text.len());
+            for word in &text[start..longest] {
+                if size < bytes {
+                    size += word.len() + 1;
+                    base.push(word);
+                }
+            }
         }
         for version in 0..[1, 1, 1, 2, 5, 10][random.below(6)] {
             let mut edited = base.clone();

@@ -36,7 +36,9 @@ struct Line<'a> {
 }
 
 pub fn run(verb: &Compare, common: &Common) -> Ended {
-    let params = verb.creation.applied_to(Params::default(), true)?.sketch;
+    let params = verb.creation.applied_to(Params::default(), true)?;
+    params.check()?;
+    let params = params.sketch;
     let mut sketcher = Sketcher::new(&params)?;
     let mut progress = Progress::new(common, None);
     let sketches: Vec<Option<Sketch>> =

@@ -46,5 +46,6 @@ fn params(verb: &SketchArgs, common: &Common) -> Result<SketchParams, Stop> {
         }
         None => verb.creation.applied_to(Params::default(), true)?,
     };
+    params.check()?;
     Ok(params.sketch)
 }

@@ -37,11 +37,11 @@ pub fn compare(params: &SketchParams, first: &Sketch, second: &Sketch, strips: u
     let overlap = Overlap::of(&first.sample, &second.sample);
     let edits = first.edit.as_ref().zip(second.edit.as_ref());
     let exact = first.hash == second.hash;
-    let tokenless = overlap.resemblance().is_none();
+    let certain = Some(Interval { low: 1.0, high: 1.0 });
     Compared {
         exact,
-        resemblance: overlap.resemblance().or((exact && tokenless).then_some(1.0)),
-        interval: overlap.resemblance_interval(),
+        resemblance: overlap.resemblance().or(exact.then_some(1.0)),
+        interval: if exact { certain } else { overlap.resemblance_interval() },
         containment: overlap.containment(),
         containment_interval: overlap.containment_interval(),
         contained: overlap.contained(),

@@ -54,6 +54,13 @@ pub enum Confirm {
 }
 
 impl Confirm {
+    fn check(self) -> Result<()> {
+        match self {
+            Confirm::Simhash(distance) => check_bound("simhash", f64::from(distance) / 64.0),
+            Confirm::Edit(share) => check_bound("edit", share),
+        }
+    }
+
     /// The distance that texts of this resemblance stay within: with words changed here and there, a w-shingle resemblance T
     /// leaves ρ = (2T/(1+T))^(1/w) of the words, so pairs of words are at an angle of about acos(ρ²); three standard
     /// deviations of 64 bits on top.
@@ -130,6 +137,17 @@ pub struct Answer {
     pub expected_recall: Option<f64>,
 }
 
+/// A bound on a distance, as a share: 0 to 1.
+fn check_bound(name: &str, share: f64) -> Result<()> {
+    match (0.0..=1.0).contains(&share) {
+        true => Ok(()),
+        false => Err(Error::invalid(
+            format!("{name} bound {share}"),
+            "must lie in [0, 1] of the greatest distance",
+        )),
+    }
+}
+
 /// A measured candidate that passed, what it was found by, and its edit distance.
 struct Accepted {
     measures: Measures,
@@ -143,6 +161,7 @@ impl Database {
     pub fn query(&self, sketch: &Sketch, query: &Query) -> Result<Answer> {
         let by = query.by.unwrap_or(Measure::Resemblance(self.params().threshold));
         self.check(by)?;
+        query.confirm.iter().try_for_each(|confirm| confirm.check())?;
         let view = self.view();
         let candidates = self.candidates(&view, sketch, by)?;
         let mut accepted = self.accept(&view, sketch, by, query, &candidates)?;
@@ -158,6 +177,7 @@ impl Database {
                 Err(Error::invalid(format!("distance {distance}"), "must lie in 0..=64"))
             }
             Measure::Hamming(_) => Ok(()),
+            Measure::Edit(share) => check_bound("edit", share),
             Measure::Containment(_) | Measure::Contained(_) if !self.params().containment => {
                 Err(Error::invalid(
                     "a query by containment",
@@ -168,7 +188,6 @@ impl Database {
             | Measure::Containment(threshold)
             | Measure::Contained(threshold)
             | Measure::Agreement(threshold)
-            | Measure::Edit(threshold)
             | Measure::Any(threshold) => check_share("threshold", threshold),
         }
     }

@@ -52,18 +52,25 @@ impl PortableSketch {
     /// The sketch, every part checked.
     pub fn sketch(&self) -> Result<Sketch> {
         let wrong = |what: &str| Error::corrupt(format!("sketch of {:?}", self.key), what);
+        if self.key.is_empty() || self.key.len() > 4096 {
+            return Err(wrong("a key has 1 to 4,096 bytes"));
+        }
         let hash = bytes(&self.hash)?.try_into().map_err(|_| wrong("its hash is not of 16 bytes"))?;
         let signature =
             self.signature.as_deref().map(bytes).transpose()?.map(|bytes| Signature::decode(&bytes));
         if signature.as_ref().is_some_and(|signature| signature.entries().len() != self.params.minhashes) {
             return Err(wrong("its signature is not of as many entries as its parameters say"));
         }
+        let sample = Sample::decode(&bytes(&self.sample)?)?;
+        if sample.values().len() > self.params.sample {
+            return Err(wrong("its sample has more values than its parameters say"));
+        }
         let simhash = self.simhash.as_deref().map(|digits| u64::from_str_radix(digits, 16)).transpose();
         Ok(Sketch {
             hash: ContentHash(hash),
             bytes: self.bytes,
             replaced: 0,
-            sample: Sample::decode(&bytes(&self.sample)?)?,
+            sample,
             signature,
             simhash: simhash.map_err(|_| wrong("its simhash is no hexadecimal number"))?.map(Simhash),
             edit: self.edit.as_deref().map(|edit| EditSignature::decode(&bytes(edit)?)).transpose()?,

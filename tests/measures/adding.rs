@@ -7,7 +7,10 @@ use sketchdb::{AddOptions, Added, Document, Error, Params, Policy, Verdict};
 const CONTAINED: AddOptions = AddOptions { policy: Policy::Everything, contained: Some(0.7) };
 
 /// Keys and texts on which every verdict is given, and the verdicts, each with the document it names.
-fn story() -> (Vec<(&'static str, String)>, Vec<(Verdict, Option<&'static str>)>) {
+type Texts = Vec<(&'static str, String)>;
+type Verdicts = Vec<(Verdict, Option<&'static str>)>;
+
+fn story() -> (Texts, Verdicts) {
     let mut draw = Draw::new(311);
     let page = text(&mut draw, 400);
     let part = page.split(' ').skip(90).take(150).collect::<Vec<_>>().join(" ");

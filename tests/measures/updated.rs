@@ -37,7 +37,7 @@ fn add(db: &Database, pages: &[Page]) {
 fn assert_found(db: &Database, pages: &[Page]) {
     for page in pages {
         let found = ask(db, &page.paragraph, Measure::Containment(0.8), &[]);
-        assert_eq!(keys(&found), [page.key.clone()]);
+        assert_eq!(keys(&found), std::slice::from_ref(&page.key));
         let (first, tokens) = found[0].passage.expect("a window");
         assert!(first <= 900 && first + tokens >= 960, "{first}, {tokens}");
         assert_eq!(found[0].containment, Some(1.0));
