@@ -61,10 +61,10 @@ fn main() {
         "add: {DOCUMENTS} documents of 6.5 KB ({origin}): {whole:.0} documents/s = {:.2} x sketching alone ({alone:.0}/s)",
         whole / alone
     );
+    let fifths: Vec<String> = rates.chunks(fifth).take(5).map(|part| format!("{:.0}", mean(part))).collect();
     println!(
-        "add: first fifth {:.0}/s, last fifth {:.0}/s = {:.2} x; longest commit of {COMMIT}: {longest:.3} s",
-        mean(&rates[..fifth]),
-        mean(&rates[rates.len() - fifth..]),
+        "add: documents/s by fifth: {}; last to first {:.2} x; longest commit of {COMMIT}: {longest:.3} s",
+        fifths.join(", "),
         mean(&rates[rates.len() - fifth..]) / mean(&rates[..fifth]),
     );
     let stats = db.stats().expect("stats");
