@@ -73,7 +73,8 @@ impl Sample {
         }
     }
 
-    /// L_i = MOD_{2^i}: the values below 2^(40-i), or `None` when the sample ends before.
+    /// L_i = MOD_{2^i}: the values below 2^(40-i), or `None` when the sample ends before. The first s of them are
+    /// MIN_s(MOD_{2^i}), which Broder proposes for very long texts.
     pub fn mod_2i(&self, i: u32) -> Option<&[u64]> {
         let end = WHOLE >> i.min(40);
         (end <= self.bound).then(|| self.below(end))

@@ -5,11 +5,35 @@
 //! counters: plane p holds bit p of all 64 counts of ones, so that a feature costs a few word operations instead of 64
 //! additions. A bit is 1 when more than half the weight votes for it.
 
+use crate::text::rabin::mix;
+
 /// 64 bits whose Hamming distance tells how much two texts differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Simhash(pub u64);
 
 impl Simhash {
+    /// The simhash of features with weights of the caller's: any 64-bit name of a feature (its hash, its number in a vocabulary),
+    /// any weight, negative ones too. `None` when no weight counts. It compares with other simhashes made here, not with those
+    /// that a [`Sketcher`](crate::Sketcher) makes of a text.
+    ///
+    /// ```
+    /// use sketchdb::Simhash;
+    /// let page = |title| Simhash::of_weighted([(title, 10), (101, 1), (102, 1)]).unwrap();
+    /// assert!(page(7).distance(page(8)) > page(7).distance(page(7)));
+    /// ```
+    pub fn of_weighted(features: impl IntoIterator<Item = (u64, i32)>) -> Option<Simhash> {
+        let (mut sums, mut any) = ([0i64; 64], false);
+        for (feature, weight) in features.into_iter().filter(|feature| feature.1 != 0) {
+            any = true;
+            let hash = mix(feature);
+            for (bit, sum) in sums.iter_mut().enumerate() {
+                *sum += if hash >> bit & 1 == 1 { i64::from(weight) } else { -i64::from(weight) };
+            }
+        }
+        let bits = (0..64).filter(|&bit| sums[bit] > 0).fold(0, |bits, bit| bits | 1 << bit);
+        any.then_some(Simhash(bits))
+    }
+
     /// In how many of the 64 bits two texts differ.
     pub fn distance(self, other: Simhash) -> u32 {
         (self.0 ^ other.0).count_ones()
@@ -98,7 +122,6 @@ impl Votes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::text::rabin::mix;
 
     /// The definition: 64 signed sums.
     fn definition(features: &[u64]) -> Option<Simhash> {
@@ -120,6 +143,21 @@ mod tests {
             features.iter().for_each(|&feature| votes.push(feature));
             assert_eq!(votes.finish(), definition(&features), "{n} features");
         }
+    }
+
+    #[test]
+    fn weights_count_as_repetitions_do() {
+        for trial in 0..50u64 {
+            let features: Vec<(u64, i32)> = (0..40).map(|i| (i, (mix(i ^ mix(trial)) % 9) as i32)).collect();
+            let mut votes = Votes::default();
+            for &(feature, weight) in &features {
+                (0..weight).for_each(|_| votes.push(mix(feature)));
+            }
+            assert_eq!(Simhash::of_weighted(features), votes.finish());
+        }
+        assert_eq!(Simhash::of_weighted([(5, 0)]), None);
+        let all = Simhash::of_weighted([(5, 1)]).unwrap().0;
+        assert_eq!(Simhash::of_weighted([(5, -3)]).unwrap().0, !all);
     }
 
     #[test]

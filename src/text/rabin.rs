@@ -32,11 +32,9 @@ impl Linear {
 
     #[inline]
     pub fn apply(&self, value: u64) -> u64 {
-        value
-            .to_le_bytes()
-            .iter()
-            .zip(self.0.iter())
-            .fold(0, |sum, (&byte, table)| sum ^ table[usize::from(byte)])
+        let [t0, t1, t2, t3, t4, t5, t6, t7] = &*self.0;
+        let [b0, b1, b2, b3, b4, b5, b6, b7] = value.to_le_bytes().map(usize::from);
+        t0[b0] ^ t1[b1] ^ t2[b2] ^ t3[b3] ^ t4[b4] ^ t5[b5] ^ t6[b6] ^ t7[b7]
     }
 }
 
