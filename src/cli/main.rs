@@ -2,6 +2,7 @@
 
 mod creation;
 mod args;
+mod budget;
 mod exit;
 mod input;
 mod output;

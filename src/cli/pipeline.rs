@@ -2,9 +2,10 @@
 //!
 //! One thread walks the inputs and packs pieces into chunks; workers read, sketch and do what a verb asks; the caller's
 //! thread takes the results in order. A chunk needs one of a fixed number of tokens, which comes back when its results
-//! have been taken: a slow document holds up at most that many chunks.
+//! have been taken: a slow document holds up at most that many chunks. The lines that wait share a budget of bytes.
 
 use crate::args::{Common, Inputs};
+use crate::budget::Budget;
 use crate::input::{self, Fields, Piece, Problem, Walk};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded, unbounded};
 use sketchdb::{Sketch, Sketcher};
@@ -53,6 +54,8 @@ pub struct Meter {
 
 struct Chunk<P> {
     number: u64,
+    /// Bytes of input that the pieces hold.
+    bytes: usize,
     pieces: Vec<P>,
 }
 
@@ -73,8 +76,11 @@ pub fn run<T: Send, E>(
     for _ in 0..TOKENS {
         let _ = tokens_in.send(());
     }
+    // An eighth of the memory: the caches take the rest.
+    let budget = Budget::new(common.memory / 8);
     std::thread::scope(|scope| {
-        scope.spawn(move || walk(inputs, meter, &tokens_out, &pieces_in));
+        let budget = &budget;
+        scope.spawn(move || walk(inputs, meter, budget, &tokens_out, &pieces_in));
         for _ in 0..common.threads() {
             let (pieces, results) = (pieces_out.clone(), results_in.clone());
             let (work, fields, mut sketcher) = (&work, &fields, sketcher.clone());
@@ -84,7 +90,8 @@ pub fn run<T: Send, E>(
                         let from_line = matches!(piece, Piece::Line { .. });
                         sketch(piece, fields, &mut sketcher, meter, from_line).map(work)
                     });
-                    let done = Chunk { number: chunk.number, pieces: done.collect() };
+                    let done = Chunk { number: chunk.number, bytes: 0, pieces: done.collect() };
+                    budget.give(chunk.bytes);
                     if results.send(done).is_err() {
                         return;
                     }
@@ -93,18 +100,28 @@ pub fn run<T: Send, E>(
         }
         drop((pieces_out, results_in));
         // Both channel ends go with it: when it gives up, the threads end.
-        in_order(results_out, tokens_in, &mut take)
+        let ended = in_order(results_out, tokens_in, &mut take);
+        budget.close();
+        ended
     })
 }
 
-fn walk(inputs: &Inputs, meter: &Meter, tokens: &Receiver<()>, chunks: &Sender<Chunk<Piece>>) {
+fn walk(
+    inputs: &Inputs,
+    meter: &Meter,
+    budget: &Budget,
+    tokens: &Receiver<()>,
+    chunks: &Sender<Chunk<Piece>>,
+) {
     let (mut number, mut waiting, mut bytes) = (0, Vec::new(), 0);
     let mut pass_on = |pieces: &mut Vec<Piece>| {
         if pieces.is_empty() {
             return true;
         }
-        let chunk = Chunk { number, pieces: std::mem::take(pieces) };
+        let chunk =
+            Chunk { number, bytes: pieces.iter().map(Piece::bytes).sum(), pieces: std::mem::take(pieces) };
         number += 1;
+        budget.take(chunk.bytes);
         tokens.recv().is_ok() && chunks.send(chunk).is_ok()
     };
     let mut sink = |piece: Piece, now: bool| {
