@@ -38,11 +38,11 @@ pub enum Error {
     Locked(PathBuf),
     /// The last writer did not close the file and a reader may not repair it.
     #[error(
-        "{} was not closed cleanly: open it once for writing (any `sketchdb add` or `sketchdb compact`) to recover it", .0.display()
+        "{} was not closed cleanly: open it once for writing (`sketchdb add`) to recover it", .0.display()
     )]
     NeedsRecovery(PathBuf),
     /// Stored bytes are not what was written.
-    #[error("corrupt {at}: {what}; run `sketchdb verify`, restore a copy, or build the file anew")]
+    #[error("corrupt {at}: {what}; restore a copy, or build the file anew")]
     Corrupt {
         /// The place: a page, a table row, a frame.
         at: String,
