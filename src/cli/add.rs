@@ -7,9 +7,10 @@ use crate::pipeline::{self, Event, Meter, Sketched};
 use crate::progress::Progress;
 use serde::Serialize;
 use sketchdb::{AddOptions, Added, Database, Document, Error, Options, Params, Verdict};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// A commit is made at this many documents, or when the last one is this long ago.
+/// A commit is made at this many documents and passages, or when the last one is this long ago.
 const COMMIT_DOCUMENTS: usize = 4096;
 const COMMIT_EVERY: Duration = Duration::from_millis(500);
 
@@ -25,7 +26,7 @@ struct Line<'a> {
 
 pub fn run(verb: &Add, common: &Common) -> Ended {
     let db = open_or_create(verb, common)?;
-    let meter = Meter::default();
+    let meter = Arc::new(Meter::default());
     let mut adding = Adding {
         db: &db,
         options: verb.options(),
@@ -36,11 +37,13 @@ pub fn run(verb: &Add, common: &Common) -> Ended {
         counts: [0; Adding::COUNTED.len()],
         bounded: 0,
         waiting: Vec::new(),
+        weight: 0,
         committed: Instant::now(),
     };
     let sketcher = db.sketcher();
     pipeline::run(
         &verb.inputs,
+        Some(&verb.db),
         common,
         &meter,
         &sketcher,
@@ -57,17 +60,22 @@ pub fn run(verb: &Add, common: &Common) -> Ended {
 
 fn open_or_create(verb: &Add, common: &Common) -> Result<Database, Error> {
     let options = Options { memory: common.memory, read_only: false, ..Options::default() };
-    match Database::open(&verb.db, options.clone()) {
+    match open(verb, options.clone()) {
         Err(Error::Missing(_)) => {
-            Database::create(&verb.db, &verb.creation.applied_to(Params::default(), true)?)?;
-            Database::open(&verb.db, options)
+            match Database::create(&verb.db, &verb.creation.applied_to(Params::default(), true)?) {
+                // Somebody else was quicker: then the file is theirs, and opened as any other.
+                Ok(()) | Err(Error::Exists(_)) => open(verb, options),
+                Err(error) => Err(error),
+            }
         }
-        opened => {
-            let db = opened?;
-            db.params().check_same(&verb.creation.applied_to(db.params().clone(), false)?)?;
-            Ok(db)
-        }
+        opened => opened,
     }
+}
+
+fn open(verb: &Add, options: Options) -> Result<Database, Error> {
+    let db = Database::open(&verb.db, options)?;
+    db.params().check_same(&verb.creation.applied_to(db.params().clone(), false)?)?;
+    Ok(db)
 }
 
 struct Adding<'a> {
@@ -80,6 +88,8 @@ struct Adding<'a> {
     counts: [u64; Adding::COUNTED.len()],
     bounded: u64,
     waiting: Vec<Document>,
+    /// Contents that the waiting documents may bring.
+    weight: usize,
     committed: Instant,
 }
 
@@ -97,17 +107,19 @@ impl Adding<'_> {
         match event {
             Event::Done(Sketched { key, sketch }) => {
                 self.progress.replaced(&key, sketch.replaced);
+                self.weight += 1 + sketch.passages.len();
                 self.waiting.push(Document { key, sketch, seen_at: self.seen_at });
             }
             Event::Problem(problem) => self.progress.problem(&problem),
             Event::Idle => self.progress.redraw(meter),
         }
         let due = self.committed.elapsed() >= COMMIT_EVERY && !self.waiting.is_empty();
-        if due || self.waiting.len() >= COMMIT_DOCUMENTS { self.commit(meter) } else { Ok(()) }
+        if due || self.weight >= COMMIT_DOCUMENTS { self.commit(meter) } else { Ok(()) }
     }
 
     fn commit(&mut self, meter: &Meter) -> Result<(), Stop> {
         let documents = std::mem::take(&mut self.waiting);
+        self.weight = 0;
         let keys: Vec<String> = documents.iter().map(|document| document.key.clone()).collect();
         let added = self.db.add_batch(documents, self.options)?;
         self.committed = Instant::now();

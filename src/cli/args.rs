@@ -1,6 +1,7 @@
 //! Raw flags → what they mean. The verbs never see a raw flag.
 
 use crate::creation::Creation;
+use crate::say::say;
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use sketchdb::{Accept, AddOptions, Confirm, Error, Measure, Params, Policy, Result};
@@ -392,7 +393,7 @@ pub fn parse() -> std::result::Result<Cli, ExitCode> {
             LATER.contains(&name)
         });
         match later {
-            Some(word) if error.use_stderr() => eprintln!("sketchdb: {word}: not in this version yet"),
+            Some(word) if error.use_stderr() => say(&format!("sketchdb: {word}: not in this version yet")),
             _ => drop(error.print()),
         }
         ExitCode::from(if error.use_stderr() { 2 } else { 0 })

@@ -1,5 +1,6 @@
 //! How a verb ends: exit codes, and which wins when several hold.
 
+use crate::say::say;
 use sketchdb::Error;
 use std::process::ExitCode;
 
@@ -74,11 +75,11 @@ pub fn code(ended: Ended) -> ExitCode {
         Ok(outcome) => outcome,
         Err(Stop::Output(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => Outcome::Done,
         Err(Stop::Output(error)) => {
-            eprintln!("sketchdb: write to stdout: {error}");
+            say(&format!("sketchdb: write to stdout: {error}"));
             Outcome::System
         }
         Err(Stop::Failed(error)) => {
-            eprintln!("sketchdb: {error}");
+            say(&format!("sketchdb: {error}"));
             Outcome::of(&error)
         }
     };

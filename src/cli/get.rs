@@ -3,6 +3,7 @@
 use crate::args::{Common, Get};
 use crate::exit::{Ended, Outcome};
 use crate::output::{Output, bytes, visible};
+use crate::say::say;
 use serde::Serialize;
 use sketchdb::{Database, Options};
 use std::time::{Duration, UNIX_EPOCH};
@@ -24,7 +25,7 @@ pub fn run(verb: &Get, common: &Common) -> Ended {
         Database::open(&verb.db, Options { memory: common.memory, read_only: true, ..Options::default() })?;
     let Some(stored) = db.get(&verb.key)? else {
         if !common.quiet {
-            eprintln!("sketchdb: no document {:?}", verb.key);
+            say(&format!("sketchdb: no document {:?}", verb.key));
         }
         return Ok(Outcome::Nothing);
     };

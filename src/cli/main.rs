@@ -6,6 +6,7 @@ mod budget;
 mod exit;
 mod input;
 mod output;
+mod say;
 mod pipeline;
 mod progress;
 mod create;

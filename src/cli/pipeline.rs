@@ -10,6 +10,9 @@ use crate::input::{self, Fields, Piece, Problem, Walk};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded, unbounded};
 use sketchdb::{Sketch, Sketcher};
 use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -60,109 +63,144 @@ struct Chunk<P> {
 }
 
 /// Sketches every document of the inputs, lets `work` make something of each, and hands the results to `take` in order,
-/// until `take` fails.
+/// until `take` fails. A file of `database` below an input directory is no document.
 pub fn run<T: Send, E>(
     inputs: &Inputs,
+    database: Option<&Path>,
     common: &Common,
-    meter: &Meter,
+    meter: &Arc<Meter>,
     sketcher: &Sketcher,
     work: impl Fn(Sketched) -> T + Sync,
     mut take: impl FnMut(Event<T>) -> Result<(), E>,
 ) -> Result<(), E> {
     let fields = Fields { id: inputs.id_field.clone(), text: inputs.text_field.clone() };
-    let (pieces_in, pieces_out) = bounded::<Chunk<Piece>>(TOKENS);
-    let (results_in, results_out) = unbounded::<Chunk<Result<T, Problem>>>();
+    let (pieces_in, pieces) = bounded::<Chunk<Piece>>(TOKENS);
+    let (results, results_out) = unbounded::<Chunk<Result<T, Problem>>>();
     let (tokens_in, tokens_out) = bounded::<()>(TOKENS);
+    let (going_on, stopped) = bounded::<()>(0);
     for _ in 0..TOKENS {
         let _ = tokens_in.send(());
     }
     // An eighth of the memory: the caches take the rest.
-    let budget = Budget::new(common.memory / 8);
+    let budget = Arc::new(Budget::new(common.memory / 8));
+    let walker = Walker {
+        inputs: inputs.clone(),
+        database: database.map(Path::to_owned),
+        meter: meter.clone(),
+        budget: budget.clone(),
+        tokens: tokens_out,
+        chunks: pieces_in,
+    };
+    // Not of the scope: it may wait for stdin long after everything else has ended.
+    std::thread::spawn(move || walker.walk());
     std::thread::scope(|scope| {
-        let budget = &budget;
-        scope.spawn(move || walk(inputs, meter, budget, &tokens_out, &pieces_in));
         for _ in 0..common.threads() {
-            let (pieces, results) = (pieces_out.clone(), results_in.clone());
-            let (work, fields, mut sketcher) = (&work, &fields, sketcher.clone());
+            let (pieces, results, stopped) = (pieces.clone(), results.clone(), stopped.clone());
+            let mut worker =
+                Worker { fields: &fields, meter, work: &work, fresh: sketcher, sketcher: sketcher.clone() };
+            let budget = &budget;
             scope.spawn(move || {
-                for chunk in pieces {
-                    let done = chunk.pieces.into_iter().map(|piece| {
-                        let from_line = matches!(piece, Piece::Line { .. });
-                        sketch(piece, fields, &mut sketcher, meter, from_line).map(work)
-                    });
-                    let done = Chunk { number: chunk.number, bytes: 0, pieces: done.collect() };
+                while let Some(chunk) = next_chunk(&pieces, &stopped) {
+                    let done = chunk.pieces.into_iter().map(|piece| worker.run(piece)).collect();
                     budget.give(chunk.bytes);
-                    if results.send(done).is_err() {
+                    if results.send(Chunk { number: chunk.number, bytes: 0, pieces: done }).is_err() {
                         return;
                     }
                 }
             });
         }
-        drop((pieces_out, results_in));
-        // Both channel ends go with it: when it gives up, the threads end.
+        drop((pieces, results));
         let ended = in_order(results_out, tokens_in, &mut take);
+        drop(going_on);
         budget.close();
         ended
     })
 }
 
-fn walk(
-    inputs: &Inputs,
-    meter: &Meter,
-    budget: &Budget,
-    tokens: &Receiver<()>,
-    chunks: &Sender<Chunk<Piece>>,
-) {
-    let (mut number, mut waiting, mut bytes) = (0, Vec::new(), 0);
-    let mut pass_on = |pieces: &mut Vec<Piece>| {
-        if pieces.is_empty() {
-            return true;
-        }
-        let chunk =
-            Chunk { number, bytes: pieces.iter().map(Piece::bytes).sum(), pieces: std::mem::take(pieces) };
-        number += 1;
-        budget.take(chunk.bytes);
-        tokens.recv().is_ok() && chunks.send(chunk).is_ok()
-    };
-    let mut sink = |piece: Piece, now: bool| {
-        bytes += piece.bytes();
-        waiting.push(piece);
-        if now || waiting.len() >= CHUNK_PIECES || bytes >= CHUNK_BYTES {
-            bytes = 0;
-            return pass_on(&mut waiting);
-        }
-        true
-    };
-    let count = |read| {
-        meter.bytes.fetch_add(read, Ordering::Relaxed);
-    };
-    let mut walk = Walk::new(inputs, &count, &mut sink);
-    for input in &inputs.inputs {
-        if !walk.input(input) {
-            return;
-        }
+/// The next chunk, `None` when there are no more or none are wanted.
+fn next_chunk(pieces: &Receiver<Chunk<Piece>>, stopped: &Receiver<()>) -> Option<Chunk<Piece>> {
+    crossbeam_channel::select! {
+        recv(pieces) -> chunk => chunk.ok(),
+        recv(stopped) -> _ => None,
     }
-    pass_on(&mut waiting);
 }
 
-fn sketch(
-    piece: Piece,
-    fields: &Fields,
-    sketcher: &mut Sketcher,
-    meter: &Meter,
-    counted: bool,
-) -> Result<Sketched, Problem> {
-    let read = input::read(piece, fields, &mut |chunk| {
-        sketcher.update(chunk);
-        if !counted {
-            meter.bytes.fetch_add(chunk.len() as u64, Ordering::Relaxed);
+/// What a worker thread has at hand.
+struct Worker<'a, W> {
+    fields: &'a Fields,
+    meter: &'a Meter,
+    work: &'a W,
+    fresh: &'a Sketcher,
+    sketcher: Sketcher,
+}
+
+impl<T, W: Fn(Sketched) -> T> Worker<'_, W> {
+    /// Makes of a piece what it is for. One that brings the worker down harms no other.
+    fn run(&mut self, piece: Piece) -> Result<T, Problem> {
+        let place = piece.place();
+        let done = catch_unwind(AssertUnwindSafe(|| self.sketch(piece).map(self.work)));
+        done.unwrap_or_else(|_| {
+            self.sketcher = self.fresh.clone();
+            Err(Problem::new(place, "an internal error; please report this document"))
+        })
+    }
+
+    fn sketch(&mut self, piece: Piece) -> Result<Sketched, Problem> {
+        let counted = matches!(piece, Piece::Line { .. });
+        let read = input::read(piece, self.fields, &mut |chunk| {
+            self.sketcher.update(chunk);
+            if !counted {
+                self.meter.bytes.fetch_add(chunk.len() as u64, Ordering::Relaxed);
+            }
+        });
+        let mut sketch = self.sketcher.finish();
+        read.map(|(key, replaced)| {
+            sketch.replaced += replaced;
+            Sketched { key, sketch }
+        })
+    }
+}
+
+/// What the walking thread has at hand.
+struct Walker {
+    inputs: Inputs,
+    database: Option<PathBuf>,
+    meter: Arc<Meter>,
+    budget: Arc<Budget>,
+    tokens: Receiver<()>,
+    chunks: Sender<Chunk<Piece>>,
+}
+
+impl Walker {
+    fn walk(&self) {
+        let (mut number, mut waiting, mut weight) = (0, Vec::new(), 0);
+        let mut pass_on = |pieces: &mut Vec<Piece>| {
+            if pieces.is_empty() {
+                return true;
+            }
+            let bytes = pieces.iter().map(Piece::bytes).sum();
+            let chunk = Chunk { number, bytes, pieces: std::mem::take(pieces) };
+            number += 1;
+            self.budget.take(bytes);
+            self.tokens.recv().is_ok() && self.chunks.send(chunk).is_ok()
+        };
+        let mut sink = |piece: Piece, now: bool| {
+            weight += piece.weight();
+            waiting.push(piece);
+            if now || waiting.len() >= CHUNK_PIECES || weight >= CHUNK_BYTES {
+                weight = 0;
+                return pass_on(&mut waiting);
+            }
+            true
+        };
+        let count = |read| {
+            self.meter.bytes.fetch_add(read, Ordering::Relaxed);
+        };
+        let mut walk = Walk::new(&self.inputs, self.database.as_deref(), &count, &mut sink);
+        if self.inputs.inputs.iter().all(|input| walk.input(input)) {
+            pass_on(&mut waiting);
         }
-    });
-    let mut sketch = sketcher.finish();
-    read.map(|(key, replaced)| {
-        sketch.replaced += replaced;
-        Sketched { key, sketch }
-    })
+    }
 }
 
 fn in_order<T, E>(

@@ -3,6 +3,7 @@
 use crate::args::{Common, Inputs};
 use crate::input::Problem;
 use crate::pipeline::Meter;
+use crate::say::say;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::IsTerminal;
 use std::path::Path;
@@ -90,8 +91,8 @@ impl Progress {
 
     fn tell(&self, message: &str) {
         match &self.bar {
-            Some(bar) => bar.suspend(|| eprintln!("sketchdb: {message}")),
-            None => eprintln!("sketchdb: {message}"),
+            Some(bar) => bar.suspend(|| say(&format!("sketchdb: {message}"))),
+            None => say(&format!("sketchdb: {message}")),
         }
     }
 
@@ -104,18 +105,18 @@ impl Progress {
             return;
         }
         if self.replaced > 10 {
-            eprintln!("sketchdb: {} documents had ill-formed UTF-8 replaced", self.replaced);
+            say(&format!("sketchdb: {} documents had ill-formed UTF-8 replaced", self.replaced));
         }
         let took = self.began.elapsed().max(Duration::from_millis(1));
         let bytes = meter.bytes.load(Ordering::Relaxed) as f64 / 1e6;
         let per_second = self.documents as f64 / took.as_secs_f64();
         let parts: String = parts.iter().map(|(count, name)| format!(", {count} {name}")).collect();
-        eprintln!(
+        say(&format!(
             "{} documents{parts}, {} unreadable; {bytes:.1} MB in {:.2} s, {per_second:.0} documents/s",
             self.documents,
             self.problems,
             took.as_secs_f64(),
-        );
+        ));
     }
 }
 

@@ -52,7 +52,7 @@ pub fn run(verb: &QueryArgs, common: &Common) -> Ended {
     };
     // Wrong thresholds are told before any input is read, warnings once.
     let trial = db.query(&db.sketch("")?, &query)?;
-    let meter = Meter::default();
+    let meter = std::sync::Arc::new(Meter::default());
     let mut telling = Telling {
         json: common.json,
         yes_no: verb.yes_no,
@@ -78,7 +78,7 @@ pub fn run(verb: &QueryArgs, common: &Common) -> Ended {
         }
         None => {
             let sketcher = db.sketcher();
-            pipeline::run(&verb.inputs, common, &meter, &sketcher, work, |event| {
+            pipeline::run(&verb.inputs, Some(&verb.db), common, &meter, &sketcher, work, |event| {
                 telling.take(event, &meter)
             })?;
         }

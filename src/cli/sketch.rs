@@ -9,25 +9,33 @@ use sketchdb::{Database, Options, Params, PortableSketch, SketchParams, Sketcher
 
 pub fn run(verb: &SketchArgs, common: &Common) -> Ended {
     let params = params(verb, common)?;
-    let meter = Meter::default();
+    let meter = std::sync::Arc::new(Meter::default());
     let mut output = Output::new();
     let mut progress = Progress::new(common, Some(&verb.inputs));
     let portable = |sketched: Sketched| {
         let replaced = sketched.sketch.replaced;
         (PortableSketch::new(sketched.key, &params, &sketched.sketch), replaced)
     };
-    pipeline::run(&verb.inputs, common, &meter, &Sketcher::new(&params)?, portable, |event| {
-        match event {
-            Event::Done((line, replaced)) => {
-                progress.step(&meter);
-                progress.replaced(&line.key, replaced);
-                output.json(&line)?;
+    pipeline::run(
+        &verb.inputs,
+        verb.like.as_deref(),
+        common,
+        &meter,
+        &Sketcher::new(&params)?,
+        portable,
+        |event| {
+            match event {
+                Event::Done((line, replaced)) => {
+                    progress.step(&meter);
+                    progress.replaced(&line.key, replaced);
+                    output.json(&line)?;
+                }
+                Event::Problem(problem) => progress.problem(&problem),
+                Event::Idle => output.flush()?,
             }
-            Event::Problem(problem) => progress.problem(&problem),
-            Event::Idle => output.flush()?,
-        }
-        Ok::<(), Stop>(())
-    })?;
+            Ok::<(), Stop>(())
+        },
+    )?;
     output.flush()?;
     progress.finish(&meter, &[]);
     Ok(if progress.any_problem() { Outcome::Inputs } else { Outcome::Done })

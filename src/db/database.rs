@@ -297,7 +297,7 @@ fn replay(view: &View, indexing: &Indexing) -> Result<Memtable> {
 
 impl Drop for Database {
     fn drop(&mut self) {
-        if !self.read_only && self.usable().is_ok() {
+        if !self.read_only && self.usable().is_ok() && !std::thread::panicking() {
             // Nothing is lost when this fails: the next one to open the file does the work.
             let _ = self.settle();
         }

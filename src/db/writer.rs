@@ -107,7 +107,9 @@ impl Database {
                 Err(error) => {
                     let failed = self.fail(&error);
                     group.iter().for_each(|job| job.settle(Err(Error::Failed(failed.clone()))));
-                    job.settle(Err(error));
+                    if group.iter().any(|settled| Arc::ptr_eq(settled, job)) {
+                        job.settle(Err(error));
+                    }
                 }
             }
         }
@@ -166,22 +168,23 @@ impl Database {
             memtable = Memtable::new(view.prefixes());
         }
         writer.credit += entries * MERGE_FACTOR;
-        if writer.merging.is_none() {
-            writer.merging = Merging::plan(&runs[..known], view.prefixes(), &mut counters);
+        // Taken out until the commit has succeeded: what a failed one merged is not in the file.
+        let mut merging =
+            writer.merging.take().or_else(|| Merging::plan(&runs[..known], view.prefixes(), &mut counters));
+        if merging.is_none() {
+            writer.credit = writer.credit.min(self.pace().least_slice());
         }
-        if let Some(merging) = writer.merging.as_mut().filter(|_| writer.credit >= self.pace().least_slice())
-        {
+        if let Some(under_way) = merging.as_mut().filter(|_| writer.credit >= self.pace().least_slice()) {
             let budget = std::mem::take(&mut writer.credit);
-            if let Some(merged) = merging.slice(budget, view, &commit, self.filters())? {
-                writer.merging = None;
+            if let Some(merged) = under_way.slice(budget, view, &commit, self.filters())? {
+                merging = None;
                 let at = runs.iter().position(|run| merged.inputs.contains(&run.number)).unwrap_or(0);
                 runs.retain(|run| !merged.inputs.contains(&run.number));
                 runs.insert(at, merged.run);
             }
-        } else if writer.merging.is_none() {
-            writer.credit = writer.credit.min(self.pace().least_slice());
         }
         commit.finish(&counters)?;
+        writer.merging = merging;
         self.show(view.next(self.file(), counters, runs, memtable, dead)?);
         Ok(())
     }

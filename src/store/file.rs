@@ -68,7 +68,12 @@ impl StoreFile {
             .prefix(".sketchdb-")
             .permissions(permissions())
             .tempfile_in(folder)
-            .map_err(creating)?;
+            .map_err(|error| match error.kind() {
+                std::io::ErrorKind::NotFound => {
+                    Error::invalid(folder.display(), "no such folder: make it first")
+                }
+                _ => creating(error),
+            })?;
         let disk = FileDisk::new(temporary.reopen().map_err(creating)?);
         drop(Self::create_on(Box::new(disk), birth, 1 << 20)?);
         temporary.persist_noclobber(path).map_err(|error| match error.error.kind() {

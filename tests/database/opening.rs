@@ -25,7 +25,7 @@ fn create_leaves_nothing_behind_when_it_fails() {
     assert!(matches!(Database::create(place.path(), &wrong), Err(Error::Invalid { .. })));
     assert!(matches!(
         Database::create(place.file("no/such/folder/db"), &Params::default()),
-        Err(Error::Io { .. })
+        Err(Error::Invalid { .. })
     ));
     assert_eq!(std::fs::read_dir(place.file("")).unwrap().count(), 0);
 }

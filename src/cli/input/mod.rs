@@ -17,7 +17,7 @@ use std::sync::Arc;
 /// One document to be, as the walk found it.
 pub enum Piece {
     /// A file that is one document.
-    File { key: String, path: PathBuf },
+    File { key: String, path: PathBuf, len: u64 },
     /// The document on stdin.
     Stdin,
     /// A line of a file of JSON lines.
@@ -32,6 +32,24 @@ impl Piece {
         match self {
             Piece::Line { bytes, .. } => bytes.len(),
             _ => 0,
+        }
+    }
+
+    /// Bytes that will be read for it, as far as is known.
+    pub fn weight(&self) -> usize {
+        match self {
+            Piece::File { len, .. } => usize::try_from(*len).unwrap_or(usize::MAX >> 8),
+            other => other.bytes(),
+        }
+    }
+
+    /// Where the piece is from.
+    pub fn place(&self) -> String {
+        match self {
+            Piece::File { path, .. } => path.display().to_string(),
+            Piece::Stdin => "-".into(),
+            Piece::Line { place, .. } => place.to_string(),
+            Piece::Problem(problem) => problem.place.clone(),
         }
     }
 }
@@ -78,7 +96,7 @@ pub fn read(piece: Piece, fields: &Fields, take: &mut dyn FnMut(&[u8])) -> Resul
             Ok((checked(key, &place)?, replaced))
         }
         Piece::Stdin => copy(std::io::stdin().lock(), "-", take).map(|()| ("-".to_owned(), 0)),
-        Piece::File { key, path } => {
+        Piece::File { key, path, .. } => {
             let key = checked(key, path.display())?;
             let file = File::open(&path).map_err(|error| Problem::new(path.display(), error))?;
             let reader =
@@ -92,7 +110,7 @@ pub fn read(piece: Piece, fields: &Fields, take: &mut dyn FnMut(&[u8])) -> Resul
 pub fn read_file(path: &str, take: &mut dyn FnMut(&[u8])) -> Result<(), Problem> {
     let piece = match path {
         "-" => Piece::Stdin,
-        _ => Piece::File { key: path.to_owned(), path: path.into() },
+        _ => Piece::File { key: path.to_owned(), path: path.into(), len: 0 },
     };
     let fields = Fields { id: String::new(), text: String::new() };
     read(piece, &fields, take).map(|_| ())

@@ -2,23 +2,38 @@
 
 use super::{Piece, Place, Problem, compressed};
 use crate::args::{Format, Inputs};
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::sync::Arc;
 use walkdir::WalkDir;
 
+/// What tells one file from all others, whatever its name.
+#[cfg(unix)]
+fn identity(file: &Metadata) -> (u64, u64) {
+    use std::os::unix::fs::MetadataExt;
+    (file.dev(), file.ino())
+}
+
 /// Walks inputs and gives their pieces to a sink, which returns false when no more are wanted.
 pub struct Walk<'a> {
     format: Format,
+    /// Device and inode of the database, which is no document of its own.
+    database: Option<(u64, u64)>,
     sink: &'a mut dyn FnMut(Piece, bool) -> bool,
     /// Bytes of input read by the walk itself.
     pub read: &'a dyn Fn(u64),
 }
 
 impl<'a> Walk<'a> {
-    pub fn new(inputs: &Inputs, read: &'a dyn Fn(u64), sink: &'a mut dyn FnMut(Piece, bool) -> bool) -> Self {
-        Walk { format: inputs.format, sink, read }
+    pub fn new(
+        inputs: &Inputs,
+        database: Option<&Path>,
+        read: &'a dyn Fn(u64),
+        sink: &'a mut dyn FnMut(Piece, bool) -> bool,
+    ) -> Self {
+        let database = database.and_then(|path| std::fs::metadata(path).ok()).map(|file| identity(&file));
+        Walk { format: inputs.format, database, sink, read }
     }
 
     /// All pieces of one input; whether more are wanted.
@@ -30,7 +45,7 @@ impl<'a> Walk<'a> {
         match std::fs::metadata(path) {
             Err(error) => self.problem(input, error),
             Ok(metadata) if metadata.is_dir() => self.directory(input),
-            Ok(metadata) if metadata.is_file() => self.file(path, input.to_owned()),
+            Ok(metadata) if metadata.is_file() => self.file(path, input.to_owned(), metadata.len()),
             Ok(_) => self.problem(input, "neither a file nor a directory"),
         }
     }
@@ -83,8 +98,9 @@ impl<'a> Walk<'a> {
                 }
             };
             let wanted = match std::fs::metadata(entry.path()) {
+                Ok(metadata) if self.database == Some(identity(&metadata)) => true,
                 Ok(metadata) if metadata.is_file() => match entry.path().to_str() {
-                    Some(key) => self.file(entry.path(), key.to_owned()),
+                    Some(key) => self.file(entry.path(), key.to_owned(), metadata.len()),
                     None => self.problem(entry.path().display(), "a name that is not UTF-8 cannot be a key"),
                 },
                 Ok(metadata) if metadata.is_dir() => true,
@@ -98,7 +114,7 @@ impl<'a> Walk<'a> {
         true
     }
 
-    fn file(&mut self, path: &Path, key: String) -> bool {
+    fn file(&mut self, path: &Path, key: String, len: u64) -> bool {
         let inner = compressed::inner(path);
         match inner.extension().and_then(|extension| extension.to_str()) {
             Some("jsonl" | "ndjson") => {
@@ -109,7 +125,7 @@ impl<'a> Walk<'a> {
                 }
             }
             Some("warc" | "wet") => self.problem(key, "WARC and WET are not read by this version yet"),
-            _ => (self.sink)(Piece::File { key, path: path.to_owned() }, false),
+            _ => (self.sink)(Piece::File { key, path: path.to_owned(), len }, false),
         }
     }
 
