@@ -163,3 +163,14 @@ mod unix {
         }
     }
 }
+
+#[test]
+fn a_database_is_no_document_of_the_folder_it_lies_in() {
+    let shell = Shell::new();
+    shell.write("folder/a.txt", "one two three");
+    for verdict in ["new", "unchanged"] {
+        let lines = shell.json(&["add", "folder/db", "folder"]);
+        let told: Vec<_> = lines.iter().map(|line| (&line["key"], &line["verdict"])).collect();
+        assert_eq!(told, [(&"folder/a.txt".into(), &verdict.into())]);
+    }
+}

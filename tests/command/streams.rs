@@ -110,3 +110,20 @@ fn a_line_appears_while_stdin_stays_open() {
     drop(stdin);
     assert_eq!(child.wait().unwrap().code(), Some(0));
 }
+
+#[test]
+fn nobody_listening_on_stderr_changes_nothing() {
+    let shell = Shell::new();
+    shell.write("a.txt", "one two three");
+    let Ok(full) = std::fs::OpenOptions::new().write(true).open("/dev/full") else {
+        return eprintln!("skipped: no /dev/full on this system");
+    };
+    let command = std::process::Command::new(env!("CARGO_BIN_EXE_sketchdb"))
+        .args(["add", "db", "a.txt", "missing.txt"])
+        .current_dir(shell.path("."))
+        .stderr(full)
+        .output()
+        .unwrap();
+    assert_eq!(command.status.code(), Some(3));
+    shell.run(&["get", "db", "a.txt"]).exits(0);
+}
