@@ -5,7 +5,7 @@
 
 mod common;
 
-use common::corpus::{Corpus, corpus};
+use common::corpus::{Corpus, allowed, corpus};
 use sketchdb::{Accept, Database, Document, Options, Params, Policy, Query};
 use std::collections::HashMap;
 
@@ -36,12 +36,6 @@ fn reported(corpus: &Corpus, accept: Accept) -> HashMap<(String, String), (f64, 
         }
     }
     pairs
-}
-
-/// How many misses or errors a share allows in n trials: 99 % of the binomial, and one.
-fn allowed(share: f64, n: usize) -> usize {
-    let mean = share * n as f64;
-    (mean + 2.33 * mean.sqrt() + 1.0) as usize
 }
 
 fn holds(name: &str) {

@@ -21,7 +21,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Bytes of memory for caches; 256 MiB by default. Half is redb's page cache, an eighth holds filters; the memtable
-    /// (at most some 16 MiB) and the directories of the runs (a thousandth of the index) come on top.
+    /// (at most some 40 MiB) and the directories of the runs (8 bytes for a block of 4 KB) come on top.
     pub memory: usize,
     /// Never write: many processes may read one file at once. A file that its writer did not close is refused.
     pub read_only: bool,

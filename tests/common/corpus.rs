@@ -57,6 +57,12 @@ fn contained_pair(line: &str) -> Contained {
     Contained { keys: (inner.1, outer.1), inner: inner.0, outer: outer.0 }
 }
 
+/// How many misses or errors a share allows in n trials: 99 % of the binomial, and one.
+pub fn allowed(share: f64, n: usize) -> usize {
+    let mean = share * n as f64;
+    (mean + 2.33 * mean.sqrt() + 1.0) as usize
+}
+
 fn read(path: &PathBuf) -> Option<String> {
     let mut file = std::fs::File::open(path).ok()?;
     let mut text = String::new();
