@@ -26,6 +26,11 @@ id! {
     ContentId
 }
 
+id! {
+    /// A cluster: the number of the content at its top, the oldest one that was put into it.
+    ClusterId
+}
+
 /// 128 bits of the BLAKE3 hash of a decoded text: equal hashes mean the same text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ContentHash(pub [u8; 16]);

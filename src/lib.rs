@@ -42,11 +42,12 @@ mod store;
 mod db;
 
 pub use db::{
-    Accept, AddOptions, Added, Answer, Compared, Confirm, CurvePoint, Database, Document, FoundBy, Match,
-    Measure, Options, Params, Policy, Query, Stats, Stored, Verdict, compare,
+    Accept, AddOptions, Added, Answer, Cluster, ClusterOptions, ClusterRule, Clusters, Compared, Confirm,
+    CurvePoint, Database, Document, FoundBy, Kept, Match, Measure, Options, Params, Policy, Query,
+    RepresentativeRule, Stats, Stored, Verdict, compare,
 };
 pub use error::{Error, Result};
-pub use id::{ContentHash, ContentId, DatabaseId, DocId};
+pub use id::{ClusterId, ContentHash, ContentId, DatabaseId, DocId};
 pub use index::{Bands, TableDesign};
 pub use sketch::{
     EditContext, EditEstimate, EditParams, EditSignature, Interval, Overlap, Passage, PortableSketch, Sample,

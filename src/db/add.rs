@@ -1,12 +1,13 @@
 //! `add`: what a document is to those already stored, and the storing of it.
 
-use super::batch::Batch;
+use super::batch::{Batch, Seen};
 use super::candidate::{Candidates, Search};
+use super::keep::Likeness;
 use super::measures::{Measures, measure};
 use super::params::{Params, check_share};
 use super::reader::Reader;
 use crate::error::{Error, Result};
-use crate::id::{ContentId, DocId};
+use crate::id::{ClusterId, ContentId, DocId};
 use crate::sketch::Sketch;
 
 /// A document to add.
@@ -49,11 +50,9 @@ impl AddOptions {
     pub(crate) fn check(&self, params: &Params) -> Result<()> {
         match self.contained {
             None => Ok(()),
-            Some(_) if !params.containment => Err(Error::invalid(
-                "contained",
-                "this database was made without the containment index (--no-containment)",
-            )),
-            Some(share) => check_share("contained", share),
+            Some(share) => {
+                params.check_containment("contained").and_then(|()| check_share("contained", share))
+            }
         }
     }
 }
@@ -110,6 +109,9 @@ pub struct Added {
     pub resemblance: Option<f64>,
     /// How much of the text is in that document, when the verdict is contained.
     pub containment: Option<f64>,
+    /// The cluster of the document as it is known then, or of the one named when it was not stored. A cluster that lost a
+    /// member is formed anew when it is next read; until then its number stands for all that was in it.
+    pub cluster: Option<ClusterId>,
     /// Whether a term shared by too many contents was not followed to its end.
     pub bounded: bool,
 }
@@ -142,12 +144,15 @@ struct Other {
 struct Found {
     near: Option<Other>,
     contained: Option<Other>,
+    /// What shares a term with the text, and the near duplicates among it.
+    candidates: Candidates,
+    alike: Vec<ContentId>,
     bounded: bool,
 }
 
 impl Batch<'_> {
     /// Gives the verdict on one document and stores it as the options say.
-    pub fn add(&mut self, document: &Document, options: AddOptions, threshold: f64) -> Result<Added> {
+    pub fn add(&mut self, document: &Document, options: AddOptions) -> Result<Added> {
         let Document { key, sketch, seen_at } = document;
         let own = self.find_document(key)?;
         let same = self.find_content(&sketch.hash)?;
@@ -155,10 +160,10 @@ impl Batch<'_> {
             && state.content == content
         {
             self.see(*id, state, *seen_at);
-            return Ok(Added::unchanged(*id));
+            return Ok(Added::unchanged(*id, self.cluster(content)?));
         }
         let own_id = own.as_ref().map(|own| own.0);
-        let found = self.find_other(sketch, same, own_id, options.contained, threshold)?;
+        let found = self.find_other(sketch, same, own_id, options.contained)?;
         self.counters.bounded += u64::from(found.bounded);
         let verdict = match (&own, same) {
             (Some(_), _) => Verdict::Updated,
@@ -171,22 +176,32 @@ impl Batch<'_> {
         let of = other.map(|other| self.document(other.id)).transpose()?;
         let stored =
             options.policy == Policy::Everything || matches!(verdict, Verdict::New | Verdict::Updated);
-        let id = match own {
+        let (id, content) = match own {
             _ if !stored => {
                 if let (Some(other), Some(state)) = (other, &of) {
                     self.see(other.id, state, *seen_at);
                 }
-                None
+                (None, of.as_ref().map(|of| of.content))
             }
-            Some((id, state)) => self.update(id, &state, sketch, same, *seen_at).map(|()| Some(id))?,
-            None => Some(self.insert(key, sketch, same, *seen_at)?),
+            Some((id, state)) => {
+                let content = self.update(id, &state, sketch, same, *seen_at)?;
+                (Some(id), Some(content))
+            }
+            None => {
+                let (id, content) = self.insert(key, sketch, same, Seen::at(*seen_at))?;
+                (Some(id), Some(content))
+            }
         };
+        if let (Some(_), Some(content), None) = (id, content, same) {
+            self.form(content, sketch, &found.alike, &found.candidates)?;
+        }
         Ok(Added {
             id,
             verdict,
             of: of.map(|of| of.key),
             resemblance: other.and_then(|other| other.resemblance),
             containment: other.and_then(|other| other.containment),
+            cluster: content.map(|content| self.cluster(content)).transpose()?,
             bounded: found.bounded,
         })
     }
@@ -197,29 +212,36 @@ impl Batch<'_> {
         same: Option<(ContentId, DocId)>,
         own: Option<DocId>,
         contained: Option<f64>,
-        threshold: f64,
     ) -> Result<Found> {
         if let Some((content, founder)) = same {
             let holder = self.first_holder(content, founder, own)?;
             let near = holder.map(|id| Other { id, resemblance: Some(1.0), containment: None });
             return Ok(Found { near, ..Found::default() });
         }
-        let near = Search::new(self, self.indexing(), sketch)?.bands()?.candidates();
+        let likeness = Likeness::of(self.params);
+        let search = Search::new(self, self.indexing(), sketch)?;
+        let near = likeness.search(self.params, search)?.candidates()?;
         let resemblance = |measures: &Measures| measures.resemblance.map(|estimate| estimate.value);
+        let share = |measures: &Measures| likeness.share(measures);
+        let alike = self.alike(sketch, &near, likeness.threshold(self.params), share)?;
         let mut found = Found { bounded: near.bounded, ..Found::default() };
-        found.near = self
-            .most_alike(sketch, &near, own, threshold, resemblance)?
-            .map(|(id, measures)| Other { id, resemblance: resemblance(&measures), containment: None });
+        found.near = self.first_held(sketch, &alike, own)?.map(|(id, measures)| Other {
+            id,
+            resemblance: resemblance(&measures),
+            containment: None,
+        });
+        found.alike = alike.iter().map(|measures| measures.content).collect();
+        found.candidates = near;
         if let (None, Some(share)) = (&found.near, contained) {
-            let containers = Search::new(self, self.indexing(), sketch)?.samples()?.candidates();
+            let containers = Search::new(self, self.indexing(), sketch)?.samples()?.candidates()?;
             let containment = |measures: &Measures| measures.containment.map(|estimate| estimate.value);
             found.bounded |= containers.bounded;
-            found.contained =
-                self.most_alike(sketch, &containers, own, share, containment)?.map(|(id, measures)| Other {
-                    id,
-                    resemblance: resemblance(&measures),
-                    containment: containment(&measures),
-                });
+            let containers = self.alike(sketch, &containers, share, containment)?;
+            found.contained = self.first_held(sketch, &containers, own)?.map(|(id, measures)| Other {
+                id,
+                resemblance: resemblance(&measures),
+                containment: containment(&measures),
+            });
         }
         Ok(found)
     }
@@ -229,15 +251,14 @@ impl Batch<'_> {
         self.holders(content, founder, |holders| holders.iter().map(DocId).find(|&id| Some(id) != own))
     }
 
-    /// The other document for which `share` is greatest and reaches the threshold.
-    fn most_alike(
+    /// The candidates for which `share` reaches the threshold, the greatest first.
+    fn alike(
         &self,
         sketch: &Sketch,
         candidates: &Candidates,
-        own: Option<DocId>,
         threshold: f64,
         share: impl Fn(&Measures) -> Option<f64>,
-    ) -> Result<Option<(DocId, Measures)>> {
+    ) -> Result<Vec<Measures>> {
         let mut accepted: Vec<(f64, Measures)> = Vec::new();
         for (content, _) in &candidates.list {
             let measures = measure(self, sketch, *content)?;
@@ -245,7 +266,17 @@ impl Batch<'_> {
                 .extend(share(&measures).filter(|&share| share >= threshold).map(|share| (share, measures)));
         }
         accepted.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.content.cmp(&b.1.content)));
-        for (_, measures) in accepted {
+        Ok(accepted.into_iter().map(|accepted| accepted.1).collect())
+    }
+
+    /// The first of these that another document than `own` holds, with that document.
+    fn first_held(
+        &self,
+        sketch: &Sketch,
+        alike: &[Measures],
+        own: Option<DocId>,
+    ) -> Result<Option<(DocId, Measures)>> {
+        for &measures in alike {
             // A passage is found on behalf of its parent.
             let content = measures.passage.map_or(measures.content, |passage| ContentId(passage.parent));
             let whole = match content == measures.content {
@@ -261,8 +292,9 @@ impl Batch<'_> {
 }
 
 impl Added {
-    fn unchanged(id: DocId) -> Self {
+    fn unchanged(id: DocId, cluster: ClusterId) -> Self {
         let (of, resemblance, containment) = (None, None, None);
-        Added { id: Some(id), verdict: Verdict::Unchanged, of, resemblance, containment, bounded: false }
+        let (id, verdict, cluster) = (Some(id), Verdict::Unchanged, Some(cluster));
+        Added { id, verdict, of, resemblance, containment, cluster, bounded: false }
     }
 }

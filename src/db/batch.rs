@@ -3,16 +3,19 @@
 //! Nothing is written until [`Batch::write`]; look-ups find what the batch added before, so that adding many documents at
 //! once says what adding them one at a time would say.
 
+use super::clustering::Clustering;
+use super::params::{ClusterRule, Params};
 use super::pending::PendingEntries;
 use super::reader::Reader;
 use crate::error::Result;
-use crate::id::{ContentId, DocId};
+use crate::id::{ClusterId, ContentId, DocId};
 use crate::index::indexing::{Indexed, Indexing};
 use crate::index::memtable::Memtable;
 use crate::index::term::{Address, Space};
 use crate::sketch::{Passage, Sketch};
 use crate::store::commit::Commit;
 use crate::store::frame::Kind;
+use crate::store::marks::{Mark, Marks};
 use crate::store::postings::{self, IdSet};
 use crate::store::record::{Amendment, ContentRecord, Counters, DocumentRecord, PassageRecord};
 use crate::store::view::{StoredDocument, View};
@@ -29,30 +32,50 @@ struct Held {
 /// Additions and changes on top of a view.
 pub(crate) struct Batch<'v> {
     view: &'v View,
+    pub params: &'v Params,
     indexing: &'v Indexing,
     pub counters: Counters,
     contents: Vec<(u64, Vec<u8>)>,
     documents: Vec<(u64, Vec<u8>)>,
-    amendments: BTreeMap<DocId, Amendment>,
+    /// `None` of a document that was removed.
+    amendments: BTreeMap<DocId, Option<Amendment>>,
     held: BTreeMap<ContentId, Held>,
     buried: IdSet,
+    removed: IdSet,
+    dirty: IdSet,
+    pub clustering: Clustering<'v>,
     entries: PendingEntries,
+}
+
+/// When a document was seen, in seconds since 1970.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Seen {
+    pub first: Option<u64>,
+    pub last: Option<u64>,
+}
+
+impl Seen {
+    /// Once, at this time.
+    pub fn at(time: Option<u64>) -> Self {
+        Seen { first: time, last: time }
+    }
 }
 
 /// What a batch leaves behind once it is written.
 pub(crate) struct Written {
     pub counters: Counters,
     pub memtable: Memtable,
-    pub dead: Arc<IdSet>,
+    pub marks: Marks,
     /// How many index entries were added.
     pub entries: u64,
 }
 
 impl<'v> Batch<'v> {
     /// An empty batch; `samples` tells whether its own sample values are looked up.
-    pub fn new(view: &'v View, indexing: &'v Indexing, samples: bool) -> Self {
+    pub fn new(view: &'v View, params: &'v Params, indexing: &'v Indexing, samples: bool) -> Self {
         Batch {
             view,
+            params,
             indexing,
             counters: view.counters,
             contents: Vec::new(),
@@ -60,6 +83,9 @@ impl<'v> Batch<'v> {
             amendments: BTreeMap::new(),
             held: BTreeMap::new(),
             buried: IdSet::new(),
+            removed: IdSet::new(),
+            dirty: (*view.marks.dirty).clone(),
+            clustering: Clustering::new(&view.clusters),
             entries: PendingEntries::new(samples),
         }
     }
@@ -74,16 +100,17 @@ impl<'v> Batch<'v> {
         key: &str,
         sketch: &Sketch,
         content: Option<(ContentId, DocId)>,
-        seen: Option<u64>,
-    ) -> Result<DocId> {
+        seen: Seen,
+    ) -> Result<(DocId, ContentId)> {
         let document = DocId(self.counters.next_document);
         self.counters.next_document += 1;
         self.counters.documents += 1;
         let content = self.take_hold(document, sketch, content)?;
-        let record = DocumentRecord { key, content: content.0, first_seen: seen };
+        let last_seen = seen.last.filter(|_| seen.last != seen.first);
+        let record = DocumentRecord { key, content: content.0, first_seen: seen.first, last_seen };
         self.documents.push((document.0, record.encode()));
         self.entries.push(Indexing::key(key), (document.0 - self.counters.unflushed_document) as u16);
-        Ok(document)
+        Ok((document, content))
     }
 
     /// A document lets go of its content and holds another, which is new when `content` is `None`.
@@ -94,19 +121,27 @@ impl<'v> Batch<'v> {
         sketch: &Sketch,
         content: Option<(ContentId, DocId)>,
         seen: Option<u64>,
-    ) -> Result<()> {
+    ) -> Result<ContentId> {
         let content = self.take_hold(document, sketch, content)?;
         self.let_go(document, state.content)?;
         let last_seen = state.last_seen.max(seen);
-        self.amendments.insert(document, Amendment { content: content.0, last_seen, removed: false });
+        self.amendments.insert(document, Some(Amendment { content: content.0, last_seen }));
+        Ok(content)
+    }
+
+    /// Takes a document away; its content goes with the last document that holds it.
+    pub fn remove(&mut self, document: DocId, state: &StoredDocument) -> Result<()> {
+        self.let_go(document, state.content)?;
+        self.amendments.insert(document, None);
+        self.removed.insert(document.0);
+        self.counters.documents -= 1;
         Ok(())
     }
 
     /// Moves a document's last-seen time forward, never back.
     pub fn see(&mut self, document: DocId, state: &StoredDocument, seen: Option<u64>) {
         if seen > state.last_seen {
-            let amendment = Amendment { content: state.content.0, last_seen: seen, removed: state.removed };
-            self.amendments.insert(document, amendment);
+            self.amendments.insert(document, Some(Amendment { content: state.content.0, last_seen: seen }));
         }
     }
 
@@ -130,22 +165,25 @@ impl<'v> Batch<'v> {
         let content = ContentId(self.counters.next_content);
         self.counters.next_content += 1;
         self.counters.contents += 1;
-        let sample = sketch.sample.encode();
-        let signature = sketch.signature.as_ref().map(|signature| signature.encode());
-        let edit = sketch.edit.as_ref().map(|edit| edit.encode());
+        let kept = self.params.keep_sketches;
+        let sample = kept.sample.then(|| sketch.sample.encode());
+        let signature = sketch.signature.as_ref().filter(|_| kept.signature).map(|s| s.encode());
+        let edit = sketch.edit.as_ref().filter(|_| kept.edit).map(|edit| edit.encode());
         let record = ContentRecord {
             hash: sketch.hash.0,
             founder: founder.0,
             bytes: sketch.bytes,
             passage: None,
-            sample: Some(&sample),
+            sample: sample.as_deref(),
             signature: signature.as_deref(),
-            simhash: sketch.simhash.map(|simhash| simhash.0),
+            simhash: sketch.simhash.filter(|_| kept.simhash).map(|simhash| simhash.0),
             edit: edit.as_deref(),
         };
         self.contents.push((content.0, record.encode()));
-        self.post(content, Indexed::of(sketch));
-        sketch.passages.iter().for_each(|passage| self.found_passage(founder, content, passage));
+        self.post(content, kept.indexed(sketch));
+        if kept.sample {
+            sketch.passages.iter().for_each(|passage| self.found_passage(founder, content, passage));
+        }
         content
     }
 
@@ -177,18 +215,36 @@ impl<'v> Batch<'v> {
         self.indexing.addresses(indexed).for_each(|address| self.entries.push(address, number));
     }
 
-    /// A content that nobody holds is dead, and so are its passages.
+    /// A content that nobody holds is dead, and so are its passages. Its cluster may fall apart without it.
     fn bury(&mut self, content: ContentId) -> Result<()> {
         self.counters.contents -= 1;
         self.buried.insert(content.0);
-        for next in content.0 + 1..self.counters.next_content {
-            let parent = self.content(ContentId(next), |record| Ok(record.passage.map(|p| p.parent)))?;
-            if parent != Some(content.0) {
-                break;
+        for passage in self.passages(content)? {
+            self.counters.passages -= 1;
+            self.buried.insert(passage.0);
+        }
+        if self.params.clusters == ClusterRule::Components {
+            if !self.clustering.is_alone(content)? {
+                self.dirty.insert(self.clustering.cluster(content)?.0);
             }
-            self.buried.insert(next);
         }
         Ok(())
+    }
+
+    /// Makes the clusters of two contents one.
+    pub fn unite(&mut self, a: ContentId, b: ContentId) -> Result<ClusterId> {
+        let (cluster, younger) = self.clustering.unite(a, b)?;
+        if younger.is_some_and(|younger| self.dirty.remove(younger.0)) {
+            self.dirty.insert(cluster.0);
+        }
+        Ok(cluster)
+    }
+
+    /// Makes every living member of a cluster one of its own, to be put together again.
+    pub fn dissolve(&mut self, cluster: ClusterId) -> Result<IdSet> {
+        self.dirty.remove(cluster.0);
+        let members = self.clustering.dissolve(cluster)?;
+        Ok(members - &*self.view.marks.dead - &self.buried)
     }
 
     fn let_go(&mut self, document: DocId, content: ContentId) -> Result<()> {
@@ -216,29 +272,53 @@ impl<'v> Batch<'v> {
         records.get(id.checked_sub(first)? as usize).map(|record| &record.1[..])
     }
 
+    pub fn is_removed(&self, document: DocId) -> bool {
+        self.removed.contains(document.0) || self.view.marks.is_removed(document.0)
+    }
+
+    pub fn is_dirty(&self, cluster: ClusterId) -> bool {
+        self.dirty.contains(cluster.0)
+    }
+
     /// Puts everything into a commit.
     pub fn write(self, commit: &Commit) -> Result<Written> {
         let mut counters = self.counters;
         counters.content_bytes += commit.append(Kind::Contents, &self.contents)?;
         counters.document_bytes += commit.append(Kind::Documents, &self.documents)?;
-        commit.amend(self.amendments.iter().map(|(id, amendment)| (*id, amendment)))?;
+        commit.amend(self.amendments.iter().map(|(id, amendment)| (*id, amendment.as_ref())))?;
         for (content, held) in &self.held {
             commit.set_holders(*content, &held.set, held.rows.iter().copied())?;
         }
-        let mut dead = self.view.dead.clone();
-        if !self.buried.is_empty() {
-            *Arc::make_mut(&mut dead) |= &self.buried;
-            let rows: BTreeSet<u64> = self.buried.iter().map(postings::row_of).collect();
-            commit.set_dead(&dead, rows.into_iter())?;
+        let mut marks = self.view.marks.clone();
+        mark(commit, Mark::Dead, &mut marks.dead, self.buried)?;
+        mark(commit, Mark::Removed, &mut marks.removed, self.removed)?;
+        if self.dirty != *marks.dirty {
+            let changed = &self.dirty ^ &*marks.dirty;
+            commit.set_marks(Mark::Dirty, &self.dirty, rows_of(&changed).into_iter())?;
+            marks.dirty = Arc::new(self.dirty);
         }
+        self.clustering.write(commit)?;
         let entries = self.entries.into_packed();
         let added = entries.len() as u64;
         let memtable = match entries.is_empty() {
             true => self.view.memtable.clone(),
             false => self.view.memtable.with_part(entries),
         };
-        Ok(Written { counters, memtable, dead, entries: added })
+        Ok(Written { counters, memtable, marks, entries: added })
     }
+}
+
+fn rows_of(set: &IdSet) -> BTreeSet<u64> {
+    set.iter().map(postings::row_of).collect()
+}
+
+/// Adds to a set of marks.
+fn mark(commit: &Commit, mark: Mark, marked: &mut Arc<IdSet>, more: IdSet) -> Result<()> {
+    if more.is_empty() {
+        return Ok(());
+    }
+    *Arc::make_mut(marked) |= &more;
+    commit.set_marks(mark, marked, rows_of(&more).into_iter())
 }
 
 impl Reader for Batch<'_> {
@@ -248,7 +328,8 @@ impl Reader for Batch<'_> {
         each: &mut dyn FnMut(Address, u64) -> bool,
     ) -> Result<()> {
         let keys = range.start().space() == Space::KEYS;
-        let mut each = |address, id| (!keys && self.buried.contains(id)) || each(address, id);
+        let gone = if keys { &self.removed } else { &self.buried };
+        let mut each = |address, id| gone.contains(id) || each(address, id);
         if !self.view.scan(range, &mut each)? {
             return Ok(());
         }
@@ -268,26 +349,34 @@ impl Reader for Batch<'_> {
         }
     }
 
-    fn document(&self, id: DocId) -> Result<StoredDocument> {
-        let mut document = match Self::added(&self.documents, id.0) {
-            None => self.view.document(id)?,
-            Some(bytes) => {
-                let record = DocumentRecord::decode(bytes)?;
-                StoredDocument {
-                    key: record.key.to_owned(),
-                    content: ContentId(record.content),
-                    first_seen: record.first_seen,
-                    last_seen: record.first_seen,
-                    removed: false,
-                }
-            }
-        };
-        if let Some(amendment) = self.amendments.get(&id) {
-            document.content = ContentId(amendment.content);
-            document.last_seen = amendment.last_seen;
-            document.removed = amendment.removed;
+    fn content_if_there<T>(
+        &self,
+        id: ContentId,
+        read: impl FnOnce(ContentRecord) -> Result<T>,
+    ) -> Result<Option<T>> {
+        match Self::added(&self.contents, id.0) {
+            Some(bytes) => read(ContentRecord::decode(bytes)?).map(Some),
+            None => self.view.content_if_there(id, read),
         }
-        Ok(document)
+    }
+
+    fn cluster(&self, content: ContentId) -> Result<ClusterId> {
+        self.clustering.cluster(content)
+    }
+
+    fn is_alive(&self, content: ContentId) -> bool {
+        !self.buried.contains(content.0) && !self.view.marks.is_dead(content.0)
+    }
+
+    fn document(&self, id: DocId) -> Result<StoredDocument> {
+        let document = match Self::added(&self.documents, id.0) {
+            None => self.view.document(id)?,
+            Some(bytes) => StoredDocument::recorded(DocumentRecord::decode(bytes)?),
+        };
+        Ok(match self.amendments.get(&id) {
+            Some(Some(amendment)) => document.amended(amendment),
+            _ => document,
+        })
     }
 
     fn holders<T>(&self, content: ContentId, founder: DocId, read: impl FnOnce(&IdSet) -> T) -> Result<T> {

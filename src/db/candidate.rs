@@ -9,9 +9,10 @@ use crate::index::term::Address;
 use crate::sketch::Sketch;
 
 /// A band or sample term shared by more contents than this is hot: boilerplate, or a template.
-const HOT: usize = 1024;
-/// A hot term yields its lowest living contents, so many of them, whatever the layout of the runs.
-const YIELD_OF_HOT: usize = 64;
+pub(crate) const HOT: usize = 1024;
+/// A hot term yields its lowest living contents, so many of them, whatever the layout of the runs, and the tops of their
+/// clusters.
+pub(crate) const YIELD_OF_HOT: usize = 64;
 
 /// Which families of terms a candidate was found by.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -56,12 +57,16 @@ pub(crate) struct Search<'a, R> {
     reader: &'a R,
     indexing: &'a Indexing,
     sketch: &'a Sketch,
+    /// Only contents before this one are looked for.
+    before: ContentId,
     found: Vec<(ContentId, FoundBy)>,
+    /// What hot terms yielded.
+    yielded: Vec<(ContentId, FoundBy)>,
     bounded: bool,
 }
 
 /// Contents that share a term with a sketch: ascending, each once.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Candidates {
     pub list: Vec<(ContentId, FoundBy)>,
     /// Whether a hot term was not followed to its end.
@@ -73,7 +78,14 @@ impl<'a, R: Reader> Search<'a, R> {
     pub fn new(reader: &'a R, indexing: &'a Indexing, sketch: &'a Sketch) -> Result<Self> {
         let same = reader.find_content(&sketch.hash)?;
         let found = same.into_iter().map(|(content, _)| (content, FoundBy::CONTENT)).collect();
-        Ok(Search { reader, indexing, sketch, found, bounded: false })
+        let (before, yielded) = (ContentId(u64::MAX), Vec::new());
+        Ok(Search { reader, indexing, sketch, before, found, yielded, bounded: false })
+    }
+
+    /// A search among the contents before a stored one, as it was made when that was added.
+    pub fn again(reader: &'a R, indexing: &'a Indexing, sketch: &'a Sketch, before: ContentId) -> Self {
+        let (found, yielded) = Default::default();
+        Search { reader, indexing, sketch, before, found, yielded, bounded: false }
     }
 
     /// Contents that share a band.
@@ -96,11 +108,11 @@ impl<'a, R: Reader> Search<'a, R> {
 
     /// Contents that share a prefix in a permuted table and whose stored bits are close enough.
     pub fn simhashes(mut self, max_distance: u32) -> Result<Self> {
-        let Search { reader, indexing, sketch, found, .. } = &mut self;
+        let Search { reader, indexing, sketch, found, before, .. } = &mut self;
         if let Some(simhash) = sketch.simhash {
             for (own, range) in indexing.tables.addresses(simhash).zip(indexing.tables.ranges(simhash)) {
                 reader.scan(&range, &mut |stored: Address, id| {
-                    if !TableDesign::is_apart(own, stored, max_distance) {
+                    if id < before.0 && !TableDesign::is_apart(own, stored, max_distance) {
                         found.push((ContentId(id), FoundBy::SIMHASH));
                     }
                     true
@@ -112,29 +124,43 @@ impl<'a, R: Reader> Search<'a, R> {
 
     fn term(&mut self, address: Address, by: FoundBy) -> Result<()> {
         let before = self.found.len();
-        let found = &mut self.found;
+        let (found, end) = (&mut self.found, self.before);
         self.reader.scan(&(address..=address), &mut |_, id| {
-            found.push((ContentId(id), by));
-            found.len() - before <= HOT
+            if id < end.0 {
+                found.push((ContentId(id), by));
+            }
+            id < end.0 && found.len() - before <= HOT
         })?;
         if self.found.len() - before > HOT {
             self.found.truncate(before + YIELD_OF_HOT);
+            self.yielded.extend_from_slice(&self.found[before..]);
             self.bounded = true;
         }
         Ok(())
     }
 
-    /// What was found.
-    pub fn candidates(self) -> Candidates {
-        let Search { mut found, bounded, .. } = self;
-        found.sort_unstable_by_key(|candidate| candidate.0);
-        found.dedup_by(|later, kept| {
-            let same = later.0 == kept.0;
-            if same {
-                kept.1.merge(later.1);
+    /// What was found, with the tops of the clusters of what hot terms yielded.
+    pub fn candidates(mut self) -> Result<Candidates> {
+        merge(&mut self.yielded);
+        for (content, by) in &self.yielded {
+            let top = ContentId(self.reader.cluster(*content)?.0);
+            if top != *content && self.reader.is_alive(top) {
+                self.found.push((top, *by));
             }
-            same
-        });
-        Candidates { list: found, bounded }
+        }
+        merge(&mut self.found);
+        Ok(Candidates { list: self.found, bounded: self.bounded })
     }
+}
+
+/// Sorts candidates and makes one of those with one number.
+fn merge(found: &mut Vec<(ContentId, FoundBy)>) {
+    found.sort_unstable_by_key(|candidate| candidate.0);
+    found.dedup_by(|later, kept| {
+        let same = later.0 == kept.0;
+        if same {
+            kept.1.merge(later.1);
+        }
+        same
+    });
 }

@@ -9,7 +9,7 @@ use crate::index::indexing::{Indexed, Indexing};
 use crate::index::memtable::{Memtable, packed};
 use crate::sketch::{Sample, Signature, Simhash, Sketcher};
 use crate::store::disk::{Disk, FileDisk};
-use crate::store::file::{Birth, KNOWN_ANSWER, PARAMS, StoreFile};
+use crate::store::file::{Birth, KNOWN_ANSWER, StoreFile};
 use crate::store::merging::Merging;
 use crate::store::run::FilterBudget;
 use crate::store::view::View;
@@ -112,7 +112,7 @@ impl Database {
             true => StoreFile::open_read_only(Box::new(disk.clone()), cache, path)?,
             false => StoreFile::open_writable(Box::new(disk.clone()), cache)?,
         };
-        let params = Params::from_json(&file.meta(PARAMS)?)?;
+        let params = Params::from_json(&file.params()?)?;
         check_known_answer(&params, &file)?;
         let indexing = params.indexing()?;
         let filters = FilterBudget::new(options.memory / 8);
@@ -121,7 +121,8 @@ impl Database {
         let merging = unfinished
             .map(|unfinished| Merging::resume(unfinished, &view.runs, indexing.prefixes()))
             .transpose()?;
-        Ok(Database {
+        let recovered = file.was_recovered();
+        let db = Database {
             prototype: Sketcher::new(&params.sketch)?,
             params,
             indexing,
@@ -135,7 +136,12 @@ impl Database {
             sketchers: Mutex::default(),
             disk,
             file,
-        })
+        };
+        if recovered && !db.read_only {
+            // Frames that the last writer never committed may lie in the file: those written from now on are newer.
+            db.begin_epoch()?;
+        }
+        Ok(db)
     }
 
     /// The parameters that the file was made with.
@@ -170,22 +176,13 @@ impl Database {
         let options = options.into();
         options.check(&self.params)?;
         documents.iter().try_for_each(|document| check_key(&document.key))?;
-        if self.read_only {
-            return Err(Error::invalid("a database opened read-only", "open it for writing to add to it"));
-        }
+        let samples = options.contained.is_some();
         let mut all = Vec::with_capacity(documents.len());
-        let mut job: Vec<Document> = Vec::new();
-        let mut weight = 0;
-        for document in documents {
-            weight += document.weight();
-            if weight > GROUP && !job.is_empty() {
-                all.extend(self.commit_job(&Job::new(std::mem::take(&mut job), options))?);
-                weight = document.weight();
-            }
-            job.push(document);
-        }
-        if !job.is_empty() {
-            all.extend(self.commit_job(&Job::new(job, options))?);
+        for job in jobs(documents, Document::weight) {
+            let weight = job.iter().map(Document::weight).sum();
+            all.extend(self.commit(weight, samples, move |batch| {
+                job.iter().map(|document| batch.add(document, options)).collect::<Result<Vec<Added>>>()
+            })?);
         }
         Ok(all)
     }
@@ -230,6 +227,10 @@ impl Database {
         &self.filters
     }
 
+    pub(crate) fn is_read_only(&self) -> bool {
+        self.read_only
+    }
+
     pub(crate) fn disk(&self) -> &dyn Disk {
         &*self.disk
     }
@@ -243,6 +244,23 @@ impl Database {
     pub(crate) fn fail(&self, error: &Error) -> String {
         self.failed.get_or_init(|| error.to_string()).clone()
     }
+}
+
+/// Cuts work into pieces that fit one commit each.
+pub(crate) fn jobs<T>(work: Vec<T>, weight: impl Fn(&T) -> usize) -> Vec<Vec<T>> {
+    let (mut jobs, mut sum): (Vec<Vec<T>>, usize) = (Vec::new(), 0);
+    for piece in work {
+        let more = weight(&piece);
+        if jobs.is_empty() || sum + more > GROUP {
+            jobs.push(Vec::new());
+            sum = 0;
+        }
+        sum += more;
+        if let Some(job) = jobs.last_mut() {
+            job.push(piece);
+        }
+    }
+    jobs
 }
 
 fn with_birth<T>(params: &Params, create: impl FnOnce(Birth) -> Result<T>) -> Result<T> {

@@ -4,7 +4,7 @@ use super::add::check_key;
 use super::database::Database;
 use super::reader::Reader;
 use crate::error::Result;
-use crate::id::DocId;
+use crate::id::{ClusterId, DocId};
 use crate::sketch::Sample;
 
 /// What is stored about a document.
@@ -16,6 +16,8 @@ pub struct Stored {
     pub first_seen: Option<u64>,
     /// When it was last seen.
     pub last_seen: Option<u64>,
+    /// The cluster of the document.
+    pub cluster: ClusterId,
     /// How many other keys hold the same text.
     pub copies: u64,
     /// Distinct shingles: exact up to the size of a sample, else estimated. `None` when no sample is kept.
@@ -28,7 +30,7 @@ impl Database {
     /// The document with this key, `None` when there is none.
     pub fn get(&self, key: &str) -> Result<Option<Stored>> {
         check_key(key)?;
-        let view = self.view();
+        let view = self.view_of(key)?;
         let Some((id, document)) = view.find_document(key)? else { return Ok(None) };
         let (founder, shingles, bytes) = view.content(document.content, |record| {
             let sample = record.sample.map(Sample::decode).transpose()?;
@@ -39,6 +41,7 @@ impl Database {
             id,
             first_seen: document.first_seen,
             last_seen: document.last_seen,
+            cluster: self.group_of(&view, document.content)?.0,
             copies: holders.len().saturating_sub(1),
             shingles,
             bytes,

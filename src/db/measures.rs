@@ -2,11 +2,28 @@
 
 use super::reader::Reader;
 use crate::error::Result;
-use crate::id::{ContentId, DocId};
+use crate::id::{ContentHash, ContentId, DocId};
 use crate::sketch::{
     EditEstimate, EditParams, EditSignature, Interval, Overlap, Sample, Signature, Simhash, Sketch,
 };
 use crate::store::record::{ContentRecord, PassageRecord};
+
+impl Sketch {
+    /// A stored content's sketches; those that the file does not keep are empty.
+    pub(crate) fn of_record(record: ContentRecord) -> Result<Sketch> {
+        let sample = record.sample.map(Sample::decode).transpose()?;
+        Ok(Sketch {
+            hash: ContentHash(record.hash),
+            bytes: record.bytes,
+            replaced: 0,
+            sample: sample.unwrap_or_else(|| Sample::of_values(crate::sketch::sample::WHOLE, Vec::new())),
+            signature: record.signature.map(Signature::decode),
+            simhash: record.simhash.map(Simhash),
+            edit: record.edit.map(EditSignature::decode).transpose()?,
+            passages: Vec::new(),
+        })
+    }
+}
 
 /// What the samples tell, and the intervals of it.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,7 +1,8 @@
 //! The parameters of a database: chosen once, kept in the file, the same for everything in it.
 
+use super::keep::Kept;
 use crate::error::{Error, Result};
-use crate::index::indexing::{Indexed, Indexing};
+use crate::index::indexing::Indexing;
 use crate::index::{Bands, TableDesign};
 use crate::sketch::{SketchParams, Sketcher};
 use serde::{Deserialize, Serialize};
@@ -23,6 +24,34 @@ pub struct Params {
     pub hamming_tables: usize,
     /// Whether sample values are indexed too, so that containment can be searched; they take some 350 bytes a content.
     pub containment: bool,
+    /// How documents are put into clusters.
+    pub clusters: ClusterRule,
+    /// What stands for a cluster that is formed greedily.
+    pub representative: RepresentativeRule,
+    /// Which sketches of a content are stored, with the indexes that they feed.
+    pub keep_sketches: Kept,
+}
+
+/// How documents are put into clusters.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ClusterRule {
+    /// Near duplicates of near duplicates are one cluster: the connected components (Broder et al. 1997).
+    #[default]
+    Components,
+    /// A document joins the cluster whose representative it resembles most, else founds one (Broder 1997, section 4.4).
+    Greedy,
+}
+
+/// What stands for a cluster that is formed greedily.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RepresentativeRule {
+    /// Its first member.
+    #[default]
+    First,
+    /// As many values as a sample has, the most popular ones of its first 256 members, counted whenever they have doubled.
+    Popular,
 }
 
 impl Default for Params {
@@ -34,6 +63,9 @@ impl Default for Params {
             hamming: 3,
             hamming_tables: 4,
             containment: true,
+            clusters: ClusterRule::default(),
+            representative: RepresentativeRule::default(),
+            keep_sketches: Kept::default(),
         }
     }
 }
@@ -46,6 +78,12 @@ impl Params {
         if !(self.recall > 0.0 && self.recall < 1.0) {
             return Err(Error::invalid(format!("recall {}", self.recall), "must lie in (0, 1)"));
         }
+        if self.representative == RepresentativeRule::Popular && !self.keep_sketches.sample {
+            return Err(Error::invalid(
+                "representative popular",
+                "it is made of samples: keep them (--keep-sketches), or use first",
+            ));
+        }
         self.indexing().map(|_| ())
     }
 
@@ -54,11 +92,33 @@ impl Params {
         Bands::choose(self.sketch.minhashes, self.threshold, self.recall)
     }
 
+    /// Refuses what needs the containment index where there is none.
+    pub(crate) fn check_containment(&self, what: &str) -> Result<()> {
+        match self.containment && self.keep_sketches.sample {
+            true => Ok(()),
+            false => Err(Error::invalid(
+                what,
+                "this database was made without the containment index (--no-containment or --keep-sketches)",
+            )),
+        }
+    }
+
+    /// Refuses what needs a sketch that is not kept.
+    pub(crate) fn check_kept(&self, what: &str, kept: bool) -> Result<()> {
+        match kept {
+            true => Ok(()),
+            false => Err(Error::invalid(
+                what,
+                format!("this database keeps only {} of the sketches (--keep-sketches)", self.keep_sketches),
+            )),
+        }
+    }
+
     pub(crate) fn indexing(&self) -> Result<Indexing> {
         Ok(Indexing {
             bands: self.bands()?,
             tables: TableDesign::new(self.hamming, Some(self.hamming_tables))?,
-            containment: self.containment,
+            containment: self.containment && self.keep_sketches.sample,
         })
     }
 
@@ -120,7 +180,7 @@ impl Params {
         for passage in &sketch.passages {
             hasher.update(&passage.sample.encode());
         }
-        for address in self.indexing()?.addresses(Indexed::of(&sketch)) {
+        for address in self.indexing()?.addresses(self.keep_sketches.indexed(&sketch)) {
             hasher.update(&address.bits().to_le_bytes());
         }
         Ok(hasher.finalize().as_bytes()[..16].to_vec())

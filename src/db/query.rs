@@ -3,6 +3,7 @@
 pub use super::candidate::FoundBy;
 use super::candidate::{Candidates, Search};
 use super::database::Database;
+use super::keep::Likeness;
 use super::measures::{self, Estimate, Measures};
 use super::params::check_share;
 use super::reader::Reader;
@@ -161,6 +162,7 @@ impl Database {
     pub fn query(&self, sketch: &Sketch, query: &Query) -> Result<Answer> {
         let by = query.by.unwrap_or(Measure::Resemblance(self.params().threshold));
         self.check(by)?;
+        self.check_kept(by)?;
         query.confirm.iter().try_for_each(|confirm| confirm.check())?;
         let view = self.view();
         let candidates = self.candidates(&view, sketch, by)?;
@@ -178,17 +180,28 @@ impl Database {
             }
             Measure::Hamming(_) => Ok(()),
             Measure::Edit(share) => check_bound("edit", share),
-            Measure::Containment(_) | Measure::Contained(_) if !self.params().containment => {
-                Err(Error::invalid(
-                    "a query by containment",
-                    "this database was made without the containment index (--no-containment)",
-                ))
-            }
             Measure::Resemblance(threshold)
             | Measure::Containment(threshold)
             | Measure::Contained(threshold)
             | Measure::Agreement(threshold)
             | Measure::Any(threshold) => check_share("threshold", threshold),
+        }
+    }
+
+    /// Whether the sketches that a measure needs are kept and indexed.
+    fn check_kept(&self, by: Measure) -> Result<()> {
+        let (params, kept) = (self.params(), self.params().keep_sketches);
+        match by {
+            Measure::Resemblance(_) => {
+                params.check_kept("a query by resemblance", Likeness::of(params) == Likeness::Resemblance)
+            }
+            Measure::Containment(_) | Measure::Contained(_) => {
+                params.check_containment("a query by containment")
+            }
+            Measure::Agreement(_) => params.check_kept("a query by agreement", kept.signature),
+            Measure::Edit(_) => params.check_kept("a query by edit distance", kept.signature && kept.edit),
+            Measure::Hamming(_) => params.check_kept("a query by Hamming distance", kept.simhash),
+            Measure::Any(_) => Ok(()),
         }
     }
 
@@ -213,12 +226,13 @@ impl Database {
     fn candidates(&self, view: &View, sketch: &Sketch, by: Measure) -> Result<Candidates> {
         let search = Search::new(view, self.indexing(), sketch)?;
         let search = match by {
-            Measure::Resemblance(_) | Measure::Agreement(_) | Measure::Edit(_) => search.bands()?,
+            Measure::Resemblance(_) => Likeness::Resemblance.search(self.params(), search)?,
+            Measure::Agreement(_) | Measure::Edit(_) => search.bands()?,
             Measure::Containment(_) | Measure::Contained(_) => search.samples()?,
             Measure::Hamming(distance) => search.simhashes(distance)?,
             Measure::Any(_) => search.bands()?.samples()?.simhashes(self.params().hamming)?,
         };
-        Ok(search.candidates())
+        search.candidates()
     }
 
     /// Measures candidates and keeps those that pass, passages put together with their parents.

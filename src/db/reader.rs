@@ -1,7 +1,7 @@
 //! What look-ups are made on: a view, or a batch that sees its own additions on top of one.
 
 use crate::error::Result;
-use crate::id::{ContentHash, ContentId, DocId};
+use crate::id::{ClusterId, ContentHash, ContentId, DocId};
 use crate::index::indexing::Indexing;
 use crate::index::term::Address;
 use crate::store::postings::IdSet;
@@ -17,6 +17,19 @@ pub(crate) trait Reader {
 
     /// Reads the record of a content that was given out.
     fn content<T>(&self, id: ContentId, read: impl FnOnce(ContentRecord) -> Result<T>) -> Result<T>;
+
+    /// Reads the record of a content that may have been dropped since it died.
+    fn content_if_there<T>(
+        &self,
+        id: ContentId,
+        read: impl FnOnce(ContentRecord) -> Result<T>,
+    ) -> Result<Option<T>>;
+
+    /// The cluster of a content.
+    fn cluster(&self, content: ContentId) -> Result<ClusterId>;
+
+    /// Whether a content is alive.
+    fn is_alive(&self, content: ContentId) -> bool;
 
     /// A document that was given out, in its newest state.
     fn document(&self, id: DocId) -> Result<StoredDocument>;
@@ -38,11 +51,24 @@ pub(crate) trait Reader {
     fn find_document(&self, key: &str) -> Result<Option<(DocId, StoredDocument)>> {
         for id in self.ids(Indexing::key(key))? {
             let document = self.document(DocId(id))?;
-            if document.key == key && !document.removed {
+            if document.key == key {
                 return Ok(Some((DocId(id), document)));
             }
         }
         Ok(None)
+    }
+
+    /// The passages of a content: they follow it.
+    fn passages(&self, content: ContentId) -> Result<Vec<ContentId>> {
+        let mut passages = Vec::new();
+        for next in (content.0 + 1..).map(ContentId) {
+            let parent = self.content_if_there(next, |record| Ok(record.passage.map(|p| p.parent)))?;
+            if parent.flatten() != Some(content.0) {
+                break;
+            }
+            passages.push(next);
+        }
+        Ok(passages)
     }
 
     /// The living content with this text, and its founder.
@@ -70,6 +96,26 @@ impl Reader for View {
 
     fn content<T>(&self, id: ContentId, read: impl FnOnce(ContentRecord) -> Result<T>) -> Result<T> {
         View::content(self, id, read)
+    }
+
+    fn content_if_there<T>(
+        &self,
+        id: ContentId,
+        read: impl FnOnce(ContentRecord) -> Result<T>,
+    ) -> Result<Option<T>> {
+        View::content_if_there(self, id, read)
+    }
+
+    fn cluster(&self, content: ContentId) -> Result<ClusterId> {
+        let mut top = content.0;
+        while let Some(parent) = self.clusters.parent(top)? {
+            top = parent;
+        }
+        Ok(ClusterId(top))
+    }
+
+    fn is_alive(&self, content: ContentId) -> bool {
+        !self.marks.is_dead(content.0)
     }
 
     fn document(&self, id: DocId) -> Result<StoredDocument> {

@@ -4,6 +4,7 @@ use super::database::Database;
 use super::params::Params;
 use crate::error::{Error, Result};
 use crate::sketch::estimate::{expected_distinct, precision, reach_probability};
+use crate::store::view::View;
 use serde::Serialize;
 
 /// The state of a database. Sizes are bytes.
@@ -15,10 +16,12 @@ pub struct Stats {
     pub contents: u64,
     /// Windows of long texts that are indexed by themselves.
     pub indexed_passages: u64,
-    /// Clusters; `None` while the file keeps none.
-    pub clusters: Option<u64>,
+    /// Clusters, those of one document among them: what is left when each keeps one.
+    pub clusters: u64,
     /// Contents that no document holds and that compaction will drop.
     pub dead_contents: u64,
+    /// Documents that were removed and whose records compaction will drop.
+    pub removed_documents: u64,
     /// The file.
     pub file_bytes: u64,
     /// The pages in use: the file without what it holds in reserve.
@@ -92,6 +95,18 @@ impl Params {
 }
 
 impl Database {
+    fn count_clusters(&self, view: &View) -> Result<u64> {
+        let (mut joined, mut clusters) = (0, 0);
+        view.clusters.each(|cluster, members| {
+            for (_, members) in super::clusters::groups(self, view, cluster, members)? {
+                joined += members.len();
+                clusters += u64::from(!members.is_empty());
+            }
+            Ok(())
+        })?;
+        Ok(view.counters.contents - joined + clusters)
+    }
+
     /// The state of the database. Reads every page in use to measure them.
     pub fn stats(&self) -> Result<Stats> {
         let view = self.view();
@@ -101,8 +116,9 @@ impl Database {
             documents: view.counters.documents,
             contents: view.counters.contents,
             indexed_passages: view.counters.passages,
-            clusters: None,
-            dead_contents: view.dead.len(),
+            clusters: self.count_clusters(&view)?,
+            dead_contents: view.marks.dead.len(),
+            removed_documents: view.marks.removed.len(),
             file_bytes: self.disk().len().map_err(|error| Error::io("measure the file", error))?,
             live_bytes: view.live_bytes()?,
             record_bytes: view.counters.content_bytes + view.counters.document_bytes,

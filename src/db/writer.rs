@@ -4,7 +4,6 @@
 //! keep up and no commit waits for a whole one. A commit that failed acknowledges nothing and latches the handle: whether
 //! it took effect is known only after reopening.
 
-use super::add::{AddOptions, Added, Document};
 use super::batch::{Batch, Written};
 use super::database::Database;
 use crate::error::{Error, Result};
@@ -16,7 +15,7 @@ use crate::store::merging::Merging;
 use crate::store::run::Run;
 use crate::store::view::View;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The most documents of one commit.
 pub(crate) const GROUP: usize = 8192;
@@ -54,24 +53,30 @@ impl Pace {
     }
 }
 
-/// Documents that wait for a commit.
+/// What is to be done in a commit.
+type Work = Box<dyn FnOnce(&mut Batch) -> Result<()> + Send>;
+
+/// Work that waits for a commit.
 pub(crate) struct Job {
-    documents: Vec<Document>,
-    options: AddOptions,
-    outcome: Mutex<Option<Result<Vec<Added>>>>,
+    /// Contents that it may bring.
+    weight: usize,
+    /// Whether it looks for sample values that the batch added.
+    samples: bool,
+    work: Mutex<Option<Work>>,
+    outcome: Mutex<Option<Result<()>>>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Job {
-    pub fn new(documents: Vec<Document>, options: AddOptions) -> Arc<Self> {
-        Arc::new(Job { documents, options, outcome: Mutex::new(None) })
+    fn run(&self, batch: &mut Batch) -> Result<()> {
+        lock(&self.work).take().map_or(Ok(()), |work| work(batch))
     }
 
-    fn settle(&self, outcome: Result<Vec<Added>>) {
-        *self.outcome.lock().unwrap_or_else(PoisonError::into_inner) = Some(outcome);
-    }
-
-    fn take(&self) -> Option<Result<Vec<Added>>> {
-        self.outcome.lock().unwrap_or_else(PoisonError::into_inner).take()
+    fn settle(&self, outcome: Result<()>) {
+        *lock(&self.outcome) = Some(outcome);
     }
 }
 
@@ -89,12 +94,34 @@ impl Writer {
 }
 
 impl Database {
+    /// Does work in a commit, together with what other threads want done, and waits until it is durable.
+    pub(crate) fn commit<T: Send + 'static>(
+        &self,
+        weight: usize,
+        samples: bool,
+        work: impl FnOnce(&mut Batch) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        if self.is_read_only() {
+            return Err(Error::invalid("a database opened read-only", "open it for writing to change it"));
+        }
+        let done = Arc::new(Mutex::new(None));
+        let slot = done.clone();
+        let work: Work = Box::new(move |batch| {
+            *lock(&slot) = Some(work(batch)?);
+            Ok(())
+        });
+        let job = Job { weight, samples, work: Mutex::new(Some(work)), outcome: Mutex::new(None) };
+        self.commit_job(&Arc::new(job))?;
+        let done = lock(&done).take();
+        done.ok_or_else(|| Error::Failed("work was left undone".into()))
+    }
+
     /// Puts a job in the queue and waits until somebody has committed it.
-    pub(crate) fn commit_job(&self, job: &Arc<Job>) -> Result<Vec<Added>> {
+    fn commit_job(&self, job: &Arc<Job>) -> Result<()> {
         self.queue().push_back(job.clone());
         loop {
             let mut writer = self.writer();
-            if let Some(outcome) = job.take() {
+            if let Some(outcome) = lock(&job.outcome).take() {
                 return outcome;
             }
             let group = self.next_group();
@@ -103,7 +130,7 @@ impl Database {
                 self.usable().and_then(|()| self.commit_group(&mut writer, &group))
             }));
             match committed.unwrap_or_else(|_| Err(Error::Failed("a commit panicked".into()))) {
-                Ok(outcomes) => group.iter().zip(outcomes).for_each(|(job, added)| job.settle(Ok(added))),
+                Ok(()) => group.iter().for_each(|job| job.settle(Ok(()))),
                 Err(error) => {
                     let failed = self.fail(&error);
                     group.iter().for_each(|job| job.settle(Err(Error::Failed(failed.clone()))));
@@ -119,10 +146,10 @@ impl Database {
     fn next_group(&self) -> Vec<Arc<Job>> {
         let mut queue = self.queue();
         let mut group: Vec<Arc<Job>> = Vec::new();
-        let mut documents = 0;
+        let mut weight = 0;
         while let Some(job) = queue.front() {
-            documents += job.documents.iter().map(Document::weight).sum::<usize>();
-            if documents > GROUP && !group.is_empty() {
+            weight += job.weight;
+            if weight > GROUP && !group.is_empty() {
                 break;
             }
             group.extend(queue.pop_front());
@@ -130,25 +157,17 @@ impl Database {
         group
     }
 
-    fn commit_group(&self, writer: &mut Writer, group: &[Arc<Job>]) -> Result<Vec<Vec<Added>>> {
+    fn commit_group(&self, writer: &mut Writer, group: &[Arc<Job>]) -> Result<()> {
         let view = self.view();
-        let samples = group.iter().any(|job| job.options.contained.is_some());
-        let mut batch = Batch::new(&view, self.indexing(), samples);
-        let mut outcomes = Vec::with_capacity(group.len());
-        for job in group {
-            let added = job
-                .documents
-                .iter()
-                .map(|document| batch.add(document, job.options, self.params().threshold));
-            outcomes.push(added.collect::<Result<Vec<Added>>>()?);
-        }
-        let commit = Commit::begin(self.file())?;
+        let samples = group.iter().any(|job| job.samples);
+        let mut batch = Batch::new(&view, self.params(), self.indexing(), samples);
+        group.iter().try_for_each(|job| job.run(&mut batch))?;
+        let commit = Commit::begin(self.file(), view.counters.epoch)?;
         let written = batch.write(&commit)?;
         let counters = &written.counters;
         let full = counters.next_content - counters.unflushed_content >= self.pace().flush_contents
             || counters.next_document - counters.unflushed_document >= FLUSH_DOCUMENTS;
-        self.finish(writer, &view, commit, written, full)?;
-        Ok(outcomes)
+        self.finish(writer, &view, commit, written, full)
     }
 
     /// Flushes when told, merges a little, commits, and shows the new state to readers.
@@ -160,7 +179,7 @@ impl Database {
         written: Written,
         full: bool,
     ) -> Result<()> {
-        let Written { mut counters, mut memtable, dead, entries } = written;
+        let Written { mut counters, mut memtable, marks, entries } = written;
         let mut runs: Vec<Arc<Run>> = view.runs.iter().map(|run| run.run.clone()).collect();
         let known = runs.len();
         if full {
@@ -185,7 +204,7 @@ impl Database {
         }
         commit.finish(&counters)?;
         writer.merging = merging;
-        self.show(view.next(self.file(), counters, runs, memtable, dead)?);
+        self.show(view.next(self.file(), counters, runs, memtable, marks)?);
         Ok(())
     }
 
@@ -213,11 +232,19 @@ impl Database {
         }
     }
 
+    /// Marks what is written from now on as newer than whatever was written and not committed before.
+    pub(crate) fn begin_epoch(&self) -> Result<()> {
+        self.commit(0, false, |batch| {
+            batch.counters.epoch = batch.counters.epoch.wrapping_add(1);
+            Ok(())
+        })
+    }
+
     /// A commit that adds nothing.
     pub(super) fn step(&self, writer: &mut Writer, full: bool) -> Result<()> {
         let view = self.view();
-        let commit = Commit::begin(self.file())?;
-        let written = Batch::new(&view, self.indexing(), false).write(&commit)?;
+        let commit = Commit::begin(self.file(), view.counters.epoch)?;
+        let written = Batch::new(&view, self.params(), self.indexing(), false).write(&commit)?;
         self.finish(writer, &view, commit, written, full).inspect_err(|error| {
             self.fail(error);
         })

@@ -4,7 +4,7 @@ use super::band::Bands;
 use super::permute::TableDesign;
 use super::term::{Address, Prefixes, Space, Term};
 use crate::id::ContentHash;
-use crate::sketch::{Sample, Signature, Simhash, Sketch};
+use crate::sketch::{Sample, Signature, Simhash};
 
 /// How contents are indexed: made from the parameters of a database.
 #[derive(Clone, Debug)]
@@ -55,16 +55,4 @@ pub(crate) struct Indexed<'a> {
     pub sample: Option<&'a Sample>,
     pub signature: Option<&'a Signature>,
     pub simhash: Option<Simhash>,
-}
-
-impl<'a> Indexed<'a> {
-    /// Everything that a sketch feeds.
-    pub fn of(sketch: &'a Sketch) -> Self {
-        Indexed {
-            hash: Some(&sketch.hash),
-            sample: Some(&sketch.sample),
-            signature: sketch.signature.as_ref(),
-            simhash: sketch.simhash,
-        }
-    }
 }

@@ -44,6 +44,11 @@ impl Sample {
         Sample { bound, values }
     }
 
+    /// These values, ascending and below `bound`.
+    pub(crate) fn of_values(bound: u64, values: Vec<u64>) -> Self {
+        Sample { bound, values }
+    }
+
     /// All values below [`bound`](Self::bound), ascending.
     pub fn values(&self) -> &[u64] {
         &self.values

@@ -1,24 +1,27 @@
 //! One durable step from a view to the next: records appended, rows changed, memtable flushed, runs merged a little.
 
 use super::file::{COUNTERS, StoreFile};
-use super::frame::{Kind, frames};
+use super::frame::{Kind, Label, frames};
+use super::marks::Mark;
 use super::postings::{self, IdSet};
 use super::record::{Amendment, Counters, RunRecord};
 use super::run::RunWriter;
 use super::tables::{self, Doing, RunRows, run_name};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::id::{ContentId, DatabaseId, DocId};
-use redb::{TableDefinition, WriteTransaction};
+use redb::{Key, Table, TableDefinition, WriteTransaction};
 
 /// A write transaction in this crate's words. Dropped without [`finish`](Self::finish), nothing happened.
 pub(crate) struct Commit {
     transaction: WriteTransaction,
     id: DatabaseId,
+    epoch: u32,
 }
 
 impl Commit {
-    pub fn begin(file: &StoreFile) -> Result<Self> {
-        Ok(Commit { transaction: file.begin()?, id: file.id() })
+    /// Frames written with it carry `epoch`.
+    pub fn begin(file: &StoreFile, epoch: u32) -> Result<Self> {
+        Ok(Commit { transaction: file.begin()?, id: file.id(), epoch })
     }
 
     /// Appends records with ascending ids, packed into frames; the bytes of the records.
@@ -26,19 +29,24 @@ impl Commit {
         let definition = match kind {
             Kind::Contents => tables::CONTENTS,
             Kind::Documents => tables::DOCUMENTS,
+            Kind::Params => return Err(Error::invalid("parameters", "they are written once, at creation")),
         };
+        let label = Label { kind, database: self.id, epoch: self.epoch };
         let mut table = self.transaction.open_table(definition).doing("append records")?;
-        for (first, frame) in frames(kind, self.id, records.iter().map(|(id, bytes)| (*id, &bytes[..]))) {
+        for (first, frame) in frames(label, records.iter().map(|(id, bytes)| (*id, &bytes[..]))) {
             table.insert(first, &frame[..]).doing("append records")?;
         }
         Ok(records.iter().map(|record| record.1.len() as u64).sum())
     }
 
-    /// Sets the newest state of documents.
-    pub fn amend<'a>(&self, amendments: impl Iterator<Item = (DocId, &'a Amendment)>) -> Result<()> {
+    /// Sets the newest state of documents; `None` when nothing is to be known of one.
+    pub fn amend<'a>(&self, amendments: impl Iterator<Item = (DocId, Option<&'a Amendment>)>) -> Result<()> {
         let mut table = self.transaction.open_table(tables::AMENDMENTS).doing("amend documents")?;
         for (id, amendment) in amendments {
-            table.insert(id.0, &amendment.encode()[..]).doing("amend documents")?;
+            match amendment {
+                Some(amendment) => table.insert(id.0, &amendment.encode()[..]).doing("amend documents")?,
+                None => table.remove(id.0).doing("amend documents")?,
+            };
         }
         Ok(())
     }
@@ -50,25 +58,37 @@ impl Commit {
         holders: &IdSet,
         rows: impl Iterator<Item = u64>,
     ) -> Result<()> {
-        let mut table = self.transaction.open_table(tables::HOLDERS).doing("note holders")?;
-        for row in rows {
-            match postings::encode(holders, row) {
-                Some(bytes) => table.insert((content.0, row), &bytes[..]).doing("note holders")?,
-                None => table.remove((content.0, row)).doing("note holders")?,
+        let table = self.transaction.open_table(tables::HOLDERS).doing("note holders")?;
+        rows_of(table, rows.map(|row| ((content.0, row), postings::encode(holders, row))), "note holders")
+    }
+
+    /// Rewrites some rows of the set of what is marked.
+    pub fn set_marks(&self, mark: Mark, set: &IdSet, rows: impl Iterator<Item = u64>) -> Result<()> {
+        let table = self.transaction.open_table(tables::MARKS).doing("write marks")?;
+        rows_of(table, rows.map(|row| ((mark as u8, row), postings::encode(set, row))), "write marks")
+    }
+
+    /// Sets what stands above contents in their clusters, `None` when nothing does.
+    pub fn set_parents(&self, parents: impl Iterator<Item = (u64, Option<u64>)>) -> Result<()> {
+        let mut table = self.transaction.open_table(tables::PARENTS).doing("write clusters")?;
+        for (content, parent) in parents {
+            match parent {
+                Some(parent) => table.insert(content, parent).doing("write clusters")?,
+                None => table.remove(content).doing("write clusters")?,
             };
         }
         Ok(())
     }
 
-    /// Rewrites some rows of the set of dead contents.
-    pub fn set_dead(&self, dead: &IdSet, rows: impl Iterator<Item = u64>) -> Result<()> {
-        let mut table = self.transaction.open_table(tables::DEAD).doing("bury contents")?;
-        for row in rows {
-            if let Some(bytes) = postings::encode(dead, row) {
-                table.insert(row, &bytes[..]).doing("bury contents")?;
-            }
-        }
-        Ok(())
+    /// Rewrites rows of the members of clusters, each by (cluster, row); `None` when a row has no member left.
+    pub fn set_members(&self, rows: impl Iterator<Item = ((u64, u64), Option<Vec<u8>>)>) -> Result<()> {
+        rows_of(self.transaction.open_table(tables::MEMBERS).doing("write clusters")?, rows, "write clusters")
+    }
+
+    /// Sets what stands for clusters.
+    pub fn set_representatives(&self, rows: impl Iterator<Item = (u64, Option<Vec<u8>>)>) -> Result<()> {
+        let table = self.transaction.open_table(tables::REPRESENTATIVES).doing("write clusters")?;
+        rows_of(table, rows, "write clusters")
     }
 
     /// Hands `write` the rows of a run, made when they are not there.
@@ -101,4 +121,19 @@ impl Commit {
         drop(meta);
         self.transaction.commit().doing("commit")
     }
+}
+
+/// Puts rows into a table and takes those away that are empty now.
+fn rows_of<'k, K: Key + 'static>(
+    mut table: Table<K, &'static [u8]>,
+    rows: impl Iterator<Item = (K::SelfType<'k>, Option<Vec<u8>>)>,
+    what: &str,
+) -> Result<()> {
+    for (key, bytes) in rows {
+        match bytes {
+            Some(bytes) => table.insert(key, &bytes[..]).doing(what)?,
+            None => table.remove(key).doing(what)?,
+        };
+    }
+    Ok(())
 }

@@ -1,6 +1,7 @@
 //! One database file: made beside its place and renamed into it, opened for writing or for reading only.
 
 use super::disk::{Disk, FileDisk};
+use super::frame::{Frame, Kind, Label, frames};
 use super::overlay::Overlay;
 use super::pages::SealedFile;
 use super::record::Counters;
@@ -9,6 +10,8 @@ use crate::error::{Error, Result};
 use crate::id::DatabaseId;
 use redb::{Database, ReadTransaction, ReadableDatabase, WriteTransaction};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The parts of a file that are written once, when it is created.
 #[derive(Clone, Copy, Debug)]
@@ -20,7 +23,7 @@ pub(crate) struct Birth<'a> {
     pub known_answer: &'a [u8],
 }
 
-pub(crate) const PARAMS: &str = "params";
+const PARAMS: &str = "params";
 pub(crate) const KNOWN_ANSWER: &str = "known_answer";
 pub(crate) const COUNTERS: &str = "counters";
 
@@ -28,26 +31,33 @@ pub(crate) const COUNTERS: &str = "counters";
 pub(crate) struct StoreFile {
     redb: Database,
     id: DatabaseId,
+    recovered: bool,
 }
 
 impl StoreFile {
     /// Makes a new database on an empty disk.
     pub fn create_on(disk: Box<dyn Disk>, birth: Birth, cache: usize) -> Result<Self> {
         let sealed = SealedFile::create(disk, birth.id)?;
-        let redb = open_redb(sealed, cache, false, Path::new("the new file"))?;
-        let file = StoreFile { redb, id: birth.id };
+        let (redb, _) = open_redb(sealed, cache, false, Path::new("the new file"))?;
+        let file = StoreFile { redb, id: birth.id, recovered: false };
         let transaction = file.begin()?;
         {
             let doing = "create the tables";
             let mut meta = transaction.open_table(tables::META).doing(doing)?;
-            meta.insert(PARAMS, birth.params).doing(doing)?;
+            let label = Label { kind: Kind::Params, database: birth.id, epoch: 0 };
+            for (_, frame) in frames(label, [(0, birth.params)].into_iter()) {
+                meta.insert(PARAMS, &frame[..]).doing(doing)?;
+            }
             meta.insert(KNOWN_ANSWER, birth.known_answer).doing(doing)?;
             meta.insert(COUNTERS, &Counters::default().encode()[..]).doing(doing)?;
             transaction.open_table(tables::CONTENTS).doing(doing)?;
             transaction.open_table(tables::DOCUMENTS).doing(doing)?;
             transaction.open_table(tables::AMENDMENTS).doing(doing)?;
             transaction.open_table(tables::HOLDERS).doing(doing)?;
-            transaction.open_table(tables::DEAD).doing(doing)?;
+            transaction.open_table(tables::MARKS).doing(doing)?;
+            transaction.open_table(tables::PARENTS).doing(doing)?;
+            transaction.open_table(tables::MEMBERS).doing(doing)?;
+            transaction.open_table(tables::REPRESENTATIVES).doing(doing)?;
             transaction.open_table(tables::RUNS).doing(doing)?;
         }
         transaction.commit().doing("create the tables")?;
@@ -86,20 +96,34 @@ impl StoreFile {
     /// Opens a database for writing, recovering it when its last writer did not close it.
     pub fn open_writable(disk: Box<dyn Disk>, cache: usize) -> Result<Self> {
         let (sealed, superblock) = SealedFile::open(disk)?;
-        let redb = open_redb(sealed, cache, false, Path::new("the database"))?;
-        Ok(StoreFile { redb, id: superblock.id })
+        let (redb, recovered) = open_redb(sealed, cache, false, Path::new("the database"))?;
+        Ok(StoreFile { redb, id: superblock.id, recovered })
     }
 
     /// Opens a database without ever writing to its disk.
     pub fn open_read_only(disk: Box<dyn Disk>, cache: usize, path: &Path) -> Result<Self> {
         let overlay = Overlay::over(disk).map_err(|error| Error::io("read the database file", error))?;
         let (sealed, superblock) = SealedFile::open(Box::new(overlay))?;
-        let redb = open_redb(sealed, cache, true, path)?;
-        Ok(StoreFile { redb, id: superblock.id })
+        let (redb, recovered) = open_redb(sealed, cache, true, path)?;
+        Ok(StoreFile { redb, id: superblock.id, recovered })
     }
 
     pub fn id(&self) -> DatabaseId {
         self.id
+    }
+
+    /// Whether the last writer had not closed the file.
+    pub fn was_recovered(&self) -> bool {
+        self.recovered
+    }
+
+    /// The parameters.
+    pub fn params(&self) -> Result<Vec<u8>> {
+        let row = self.meta(PARAMS)?;
+        let frame = Frame::parse(Kind::Params, self.id, &row)?;
+        frame.check()?;
+        let params = frame.record(0)?.ok_or_else(|| Error::corrupt("parameters", "their frame is empty"))?;
+        Ok(params.to_vec())
     }
 
     /// A durable transaction: in two phases, so that a torn commit is never taken for a whole one.
@@ -123,19 +147,27 @@ impl StoreFile {
     }
 }
 
-fn open_redb(sealed: SealedFile, cache: usize, read_only: bool, path: &Path) -> Result<Database> {
+/// Opens redb's database, and tells whether it had to be recovered.
+fn open_redb(sealed: SealedFile, cache: usize, read_only: bool, path: &Path) -> Result<(Database, bool)> {
+    let recovered = Arc::new(AtomicBool::new(false));
     let mut builder = Database::builder();
     builder.set_cache_size(cache);
-    if read_only {
-        builder.set_repair_callback(|repair| repair.abort());
-    }
-    builder.create_with_backend(sealed).map_err(redb::Error::from).map_err(|error| match error {
-        redb::Error::RepairAborted => Error::NeedsRecovery(PathBuf::from(path)),
-        other => match Err::<(), _>(other).doing("open the database") {
-            Err(error) => error,
-            Ok(()) => Error::Failed("to open".into()),
-        },
-    })
+    let noted = recovered.clone();
+    builder.set_repair_callback(move |repair| {
+        noted.store(true, Ordering::Relaxed);
+        if read_only {
+            repair.abort();
+        }
+    });
+    let opened =
+        builder.create_with_backend(sealed).map_err(redb::Error::from).map_err(|error| match error {
+            redb::Error::RepairAborted => Error::NeedsRecovery(PathBuf::from(path)),
+            other => match Err::<(), _>(other).doing("open the database") {
+                Err(error) => error,
+                Ok(()) => Error::Failed("to open".into()),
+            },
+        });
+    Ok((opened?, recovered.load(Ordering::Relaxed)))
 }
 
 #[cfg(unix)]

@@ -2,15 +2,15 @@
 //! left empty on average, 2 % of records of 1.4 KB (with pages of 16 KiB it was 9 % in a measured case).
 //!
 //! A record that is larger has a frame of its own. A frame says of itself what it is (magic, kind, database, first id,
-//! length, crc32), so that a scan finds it in a file whose tables are lost. Bytes: `schema/format.md`, "Frame".
+//! length, epoch, crc32), so that a scan finds it in a file whose tables are lost. Bytes: `schema/format.md`, "Frame".
 
 use crate::error::{Error, Result};
 use crate::id::DatabaseId;
 
 /// The most bytes of a frame with more than one record.
 const FRAME_BYTES: usize = 32_680;
-const HEADER: usize = 32;
-const MAGIC: &[u8; 4] = b"skFr";
+pub(super) const HEADER: usize = 36;
+pub(super) const MAGIC: &[u8; 4] = b"skFr";
 const VERSION: u8 = 0;
 /// Directory bytes a record: u16 id relative to the first, u16 length.
 const SLOT: usize = 4;
@@ -20,12 +20,21 @@ const SLOT: usize = 4;
 pub(crate) enum Kind {
     Contents = 1,
     Documents = 2,
+    /// One record: the parameters of the file.
+    Params = 3,
+}
+
+/// What a frame says of itself besides its records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Label {
+    pub kind: Kind,
+    pub database: DatabaseId,
+    pub epoch: u32,
 }
 
 /// Puts records with ascending ids into frames: each with the first id of it.
 pub(crate) fn frames<'a>(
-    kind: Kind,
-    database: DatabaseId,
+    label: Label,
     records: impl Iterator<Item = (u64, &'a [u8])>,
 ) -> Vec<(u64, Vec<u8>)> {
     let mut frames = Vec::new();
@@ -35,7 +44,7 @@ pub(crate) fn frames<'a>(
         let first = open.first().map_or(id, |record| record.0);
         let fits = size + SLOT + record.len() <= FRAME_BYTES && id - first <= u64::from(u16::MAX);
         if !fits && !open.is_empty() {
-            frames.push(encode(kind, database, &open));
+            frames.push(encode(label, &open));
             open.clear();
             size = HEADER;
         }
@@ -43,21 +52,22 @@ pub(crate) fn frames<'a>(
         open.push((id, record));
     }
     if !open.is_empty() {
-        frames.push(encode(kind, database, &open));
+        frames.push(encode(label, &open));
     }
     frames
 }
 
-fn encode(kind: Kind, database: DatabaseId, records: &[(u64, &[u8])]) -> (u64, Vec<u8>) {
+fn encode(label: Label, records: &[(u64, &[u8])]) -> (u64, Vec<u8>) {
     let first = records[0].0;
     let body: usize = records.iter().map(|record| SLOT + record.1.len()).sum();
     let mut bytes = Vec::with_capacity(HEADER + body);
     bytes.extend(MAGIC);
-    bytes.extend([VERSION, kind as u8]);
+    bytes.extend([VERSION, label.kind as u8]);
     bytes.extend((records.len() as u16).to_le_bytes());
-    bytes.extend(database.0.to_le_bytes());
+    bytes.extend(label.database.0.to_le_bytes());
     bytes.extend(first.to_le_bytes());
     bytes.extend((body as u32).to_le_bytes());
+    bytes.extend(label.epoch.to_le_bytes());
     bytes.extend([0; 4]);
     for (id, record) in records {
         bytes.extend(((id - first) as u16).to_le_bytes());
@@ -147,6 +157,10 @@ mod tests {
 
     const DATABASE: DatabaseId = DatabaseId(77);
 
+    fn label(kind: Kind) -> Label {
+        Label { kind, database: DATABASE, epoch: 3 }
+    }
+
     fn read(frames: &[(u64, Vec<u8>)]) -> Vec<(u64, Vec<u8>)> {
         let mut out = Vec::new();
         for (first, bytes) in frames {
@@ -164,14 +178,14 @@ mod tests {
             let mut id = 5;
             let records: Vec<(u64, Vec<u8>)> =
                 sizes.iter().map(|&(size, step)| { id += step; (id, vec![id as u8; size]) }).collect();
-            let frames = frames(Kind::Contents, DATABASE, records.iter().map(|r| (r.0, &r.1[..])));
+            let frames = frames(label(Kind::Contents), records.iter().map(|r| (r.0, &r.1[..])));
             prop_assert!(frames.iter().all(|frame| frame.1.len() <= FRAME_BYTES));
             prop_assert_eq!(read(&frames), records);
         }
 
         #[test]
         fn damage_is_noticed(at in 0usize..1000, bit in 0u32..8) {
-            let mut bytes = frames(Kind::Documents, DATABASE, [(3, &[1u8; 500][..]), (4, &[2; 400])].into_iter()).remove(0).1;
+            let mut bytes = frames(label(Kind::Documents), [(3, &[1u8; 500][..]), (4, &[2; 400])].into_iter()).remove(0).1;
             let at = at % bytes.len();
             bytes[at] ^= 1 << bit;
             prop_assert!(Frame::parse(Kind::Documents, DATABASE, &bytes).and_then(|frame| frame.check()).is_err());
@@ -181,15 +195,14 @@ mod tests {
     #[test]
     fn a_large_record_has_a_frame_of_its_own() {
         let (small, large) = (vec![1; 100], vec![2; 100_000]);
-        let frames =
-            frames(Kind::Contents, DATABASE, [(1, &small[..]), (2, &large), (3, &small)].into_iter());
+        let frames = frames(label(Kind::Contents), [(1, &small[..]), (2, &large), (3, &small)].into_iter());
         assert_eq!(frames.iter().map(|frame| frame.0).collect::<Vec<_>>(), [1, 2, 3]);
         assert_eq!(read(&frames)[1].1, large);
     }
 
     #[test]
     fn frames_of_other_databases_and_kinds_are_refused() {
-        let frame = frames(Kind::Contents, DATABASE, [(1, &[0u8; 9][..])].into_iter()).remove(0).1;
+        let frame = frames(label(Kind::Contents), [(1, &[0u8; 9][..])].into_iter()).remove(0).1;
         assert!(Frame::parse(Kind::Documents, DATABASE, &frame).is_err());
         assert!(Frame::parse(Kind::Contents, DatabaseId(78), &frame).is_err());
     }

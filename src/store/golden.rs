@@ -3,10 +3,12 @@
 //! What the code writes must equal the file, and what the file says must be read as the value it was made from. While the
 //! format is version 0, `SKETCHDB_BLESS=1 cargo test golden` writes the files anew; those of a frozen version never change.
 
-use super::frame::{Frame, Kind, frames};
+use super::frame::{Frame, Kind, Label, frames};
 use super::pages::{self, FORMAT_VERSION, Superblock};
 use super::postings::{self, IdSet};
-use super::record::{Amendment, ContentRecord, Counters, DocumentRecord, Input, PassageRecord, RunRecord};
+use super::record::{
+    Amendment, ContentRecord, Counters, DocumentRecord, Input, PassageRecord, RepresentativeRecord, RunRecord,
+};
 use crate::error::Result;
 use crate::id::DatabaseId;
 use crate::index::block::{Block, Entry};
@@ -131,7 +133,8 @@ fn content_records() {
 
 #[test]
 fn document_records() {
-    let document = DocumentRecord { key: "clé", content: 300, first_seen: Some(1_700_000_000) };
+    let document =
+        DocumentRecord { key: "clé", content: 300, first_seen: Some(1_700_000_000), last_seen: None };
     let bytes = stored(
         "document",
         "Document record: key clé, content 300, first seen 1700000000",
@@ -142,8 +145,8 @@ fn document_records() {
 
 #[test]
 fn amendments() {
-    let amendment = Amendment { content: 65_536, last_seen: Some(250), removed: true };
-    let bytes = stored("amendment", "Amendment: content 65536, last seen 250, removed", &amendment.encode());
+    let amendment = Amendment { content: 65_536, last_seen: Some(250) };
+    let bytes = stored("amendment", "Amendment: content 65536, last seen 250", &amendment.encode());
     assert_eq!(Amendment::decode(&bytes).expect("a record"), amendment);
 }
 
@@ -179,6 +182,7 @@ fn counters() {
         next_document: 1,
         next_content: 250,
         next_run: 251,
+        epoch: 6,
         unflushed_document: 65_535,
         unflushed_content: 65_536,
         documents: u64::from(u32::MAX),
@@ -190,10 +194,17 @@ fn counters() {
     };
     let bytes = stored(
         "counters",
-        "Counters: 1, 250, 251, 65535, 65536, 2^32-1, 2^32, 7, 8, 9, 10",
+        "Counters: 1, 250, 251, 6, 65535, 65536, 2^32-1, 2^32, 7, 8, 9, 10",
         &counters.encode(),
     );
     assert_eq!(Counters::decode(&bytes).expect("a record"), counters);
+}
+
+#[test]
+fn representative_records() {
+    let record = RepresentativeRecord { members: 4, sample: &[1, 2, 3] };
+    let bytes = stored("representative", "Representative record: 4 members, a sample", &record.encode());
+    assert_eq!(RepresentativeRecord::decode(&bytes).expect("a record"), record);
 }
 
 #[test]
@@ -203,13 +214,14 @@ fn frames_of_records() {
     for (name, what, kind, records) in [
         (
             "frame",
-            "Frame: the documents 258, 260, 261 (records: first, nothing, third)",
+            "Frame: the documents 258, 260, 261 (records: first, nothing, third), epoch 5",
             Kind::Documents,
             &several[..],
         ),
-        ("frame-lone", "Frame: content 9 alone", Kind::Contents, &lone),
+        ("frame-lone", "Frame: content 9 alone, epoch 5", Kind::Contents, &lone),
     ] {
-        let made = frames(kind, DATABASE, records.iter().copied());
+        let label = Label { kind, database: DATABASE, epoch: 5 };
+        let made = frames(label, records.iter().copied());
         assert_eq!((made.len(), made[0].0), (1, records[0].0));
         let bytes = stored(name, what, &made[0].1);
         let frame = Frame::parse(kind, DATABASE, &bytes).expect("a frame");
@@ -311,7 +323,13 @@ fn sketches() {
         containment: true,
     };
     let key = std::iter::once(Indexing::key("rose"));
-    let addresses = key.chain(indexing.addresses(Indexed::of(&sketch)));
+    let indexed = Indexed {
+        hash: Some(&sketch.hash),
+        sample: Some(&sketch.sample),
+        signature: sketch.signature.as_ref(),
+        simhash: sketch.simhash,
+    };
+    let addresses = key.chain(indexing.addresses(indexed));
     let bytes: Vec<u8> =
         addresses.flat_map(|address| address.bits().to_le_bytes().into_iter().take(6)).collect();
     stored(

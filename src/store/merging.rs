@@ -1,7 +1,8 @@
 //! Adjacent runs → one run, in slices that belong to one commit each.
 //!
 //! How far a merge has come is part of the run's record, written in the same commit as the slice's blocks: a merge goes on
-//! where it was after a restart, and no commit waits for a whole one. Postings of dead contents are left behind.
+//! where it was after a restart, and no commit waits for a whole one. Postings of dead contents and of removed documents
+//! are left behind.
 
 use super::commit::Commit;
 use super::flush::number_width;
@@ -100,8 +101,11 @@ impl Merging {
                     break;
                 }
                 inputs[least].1.advance();
-                let content = record.contents.0 + u64::from(entry.number);
-                if entry.address.space() == Space::KEYS || !view.dead.contains(content) {
+                let gone = match entry.address.space() {
+                    Space::KEYS => view.marks.is_removed(record.documents.0 + u64::from(entry.number)),
+                    _ => view.marks.is_dead(record.contents.0 + u64::from(entry.number)),
+                };
+                if !gone {
                     builder.push(entry, rows)?;
                     record.entries += 1;
                 }

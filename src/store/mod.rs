@@ -11,6 +11,8 @@ pub(crate) mod tables;
 pub(crate) mod record;
 pub(crate) mod frame;
 pub(crate) mod postings;
+pub(crate) mod marks;
+pub(crate) mod clusters;
 pub(crate) mod run;
 pub(crate) mod file;
 pub(crate) mod view;

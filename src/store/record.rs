@@ -66,25 +66,36 @@ pub(crate) struct PassageRecord {
     pub tokens: u64,
 }
 
-/// A document as it was first added.
+/// A document as it was when its record was written.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, BorrowDecode)]
 pub(crate) struct DocumentRecord<'a> {
     pub key: &'a str,
     pub content: u64,
     /// Seconds since 1970.
     pub first_seen: Option<u64>,
+    /// Seconds since 1970, when that is not the first time.
+    pub last_seen: Option<u64>,
 }
 stored!(DocumentRecord<'a>, "document record");
 
-/// What changed since a document was added: the newest state, not a difference.
+/// What changed since a document's record was written: the newest state, not a difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
 pub(crate) struct Amendment {
     pub content: u64,
     /// Seconds since 1970.
     pub last_seen: Option<u64>,
-    pub removed: bool,
 }
 stored!(Amendment, "amendment");
+
+/// What stands for a cluster that is not represented by its first member.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, BorrowDecode)]
+pub(crate) struct RepresentativeRecord<'a> {
+    /// Members that the cluster had when the record was written.
+    pub members: u64,
+    /// Its most popular values.
+    pub sample: &'a [u8],
+}
+stored!(RepresentativeRecord<'a>, "representative record");
 
 /// A run of the index, finished or half built.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
@@ -123,15 +134,17 @@ pub(crate) struct Counters {
     pub next_document: u64,
     pub next_content: u64,
     pub next_run: u64,
+    /// Grows whenever a writer recovers the file: frames that were never committed have a lower one than those written after.
+    pub epoch: u32,
     /// The first document and content that are not in a run.
     pub unflushed_document: u64,
     pub unflushed_content: u64,
     /// Documents and contents alive.
     pub documents: u64,
     pub contents: u64,
-    /// Passages appended.
+    /// Passages alive.
     pub passages: u64,
-    /// Bytes of all records appended.
+    /// Bytes of all records, those of the dead and removed among them.
     pub document_bytes: u64,
     pub content_bytes: u64,
     /// Verdicts for which a term shared by too many contents was not followed to its end.
@@ -157,13 +170,18 @@ mod tests {
             edit: Some(b""),
         };
         assert_eq!(ContentRecord::decode(&content.encode()).unwrap(), content);
-        let document = DocumentRecord { key: "schlüssel", content: 300, first_seen: Some(1_700_000_000) };
+        let document = DocumentRecord {
+            key: "schlüssel",
+            content: 300,
+            first_seen: Some(1_700_000_000),
+            last_seen: None,
+        };
         assert_eq!(DocumentRecord::decode(&document.encode()).unwrap(), document);
     }
 
     #[test]
     fn bytes_too_few_or_too_many_are_corrupt() {
-        let bytes = Amendment { content: 1000, last_seen: Some(5), removed: true }.encode();
+        let bytes = Amendment { content: 1000, last_seen: Some(5) }.encode();
         for wrong in [&bytes[..bytes.len() - 1], &[bytes.clone(), vec![0]].concat(), &[]] {
             assert!(matches!(Amendment::decode(wrong), Err(Error::Corrupt { .. })));
         }

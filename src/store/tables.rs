@@ -14,8 +14,14 @@ pub(crate) const DOCUMENTS: TableDefinition<u64, &[u8]> = TableDefinition::new("
 pub(crate) const AMENDMENTS: TableDefinition<u64, &[u8]> = TableDefinition::new("amendments");
 /// (ContentId, DocId / 65,536) → bitmap of the documents that hold the content, unless it is its founder alone.
 pub(crate) const HOLDERS: TableDefinition<(u64, u64), &[u8]> = TableDefinition::new("holders");
-/// ContentId / 65,536 → bitmap of the contents that no document holds any more.
-pub(crate) const DEAD: TableDefinition<u64, &[u8]> = TableDefinition::new("dead");
+/// (kind of mark, id / 65,536) → bitmap of the ids that are marked.
+pub(crate) const MARKS: TableDefinition<(u8, u64), &[u8]> = TableDefinition::new("marks");
+/// ContentId → the content above it in its cluster, unless it stands at the top.
+pub(crate) const PARENTS: TableDefinition<u64, u64> = TableDefinition::new("parents");
+/// (ClusterId, ContentId / 65,536) → bitmap of the contents in the cluster, unless it is one alone.
+pub(crate) const MEMBERS: TableDefinition<(u64, u64), &[u8]> = TableDefinition::new("members");
+/// ClusterId → the values that stand for a cluster, where that is not its first member.
+pub(crate) const REPRESENTATIVES: TableDefinition<u64, &[u8]> = TableDefinition::new("representatives");
 /// Run number → run record.
 pub(crate) const RUNS: TableDefinition<u64, &[u8]> = TableDefinition::new("runs");
 
@@ -87,7 +93,10 @@ mod tests {
             shape(DOCUMENTS),
             shape(AMENDMENTS),
             shape(HOLDERS),
-            shape(DEAD),
+            shape(MARKS),
+            shape(PARENTS),
+            shape(MEMBERS),
+            shape(REPRESENTATIVES),
             shape(RUNS),
             shape(run),
         ]);

@@ -3,8 +3,10 @@
 //! A view is made whole and never changes; writers put the next one in its place. A row that the counters or runs imply
 //! and the snapshot lacks is damage, never absence.
 
+use super::clusters::ClusterRows;
 use super::file::{COUNTERS, StoreFile};
 use super::frame::{Frame, Kind};
+use super::marks::Marks;
 use super::postings::{self, IdSet};
 use super::record::{Amendment, ContentRecord, Counters, DocumentRecord, RunRecord};
 use super::run::{FilterBudget, OpenRun, Run, open_rows};
@@ -28,11 +30,11 @@ pub(crate) struct View {
     documents: Rows<u64>,
     amendments: Rows<u64>,
     holders: Rows<(u64, u64)>,
+    pub clusters: ClusterRows,
     /// Ordered by what they index, oldest first.
     pub runs: Vec<OpenRun>,
     pub memtable: Memtable,
-    /// Contents that no document holds.
-    pub dead: Arc<IdSet>,
+    pub marks: Marks,
     prefixes: Prefixes,
 }
 
@@ -43,7 +45,24 @@ pub(crate) struct StoredDocument {
     pub content: ContentId,
     pub first_seen: Option<u64>,
     pub last_seen: Option<u64>,
-    pub removed: bool,
+}
+
+impl StoredDocument {
+    /// A document as its record tells.
+    pub fn recorded(record: DocumentRecord) -> Self {
+        StoredDocument {
+            key: record.key.to_owned(),
+            content: ContentId(record.content),
+            first_seen: record.first_seen,
+            last_seen: record.last_seen.or(record.first_seen),
+        }
+    }
+
+    /// The document with what changed since.
+    pub fn amended(self, amendment: &Amendment) -> Self {
+        let content = ContentId(amendment.content);
+        StoredDocument { content, last_seen: amendment.last_seen, ..self }
+    }
 }
 
 /// A run that a merge was building when the file was closed.
@@ -75,21 +94,9 @@ impl View {
         }
         runs.sort_by_key(|run| (run.record.contents, run.record.documents));
         check_adjacent(&runs, &counters)?;
-        let mut dead = IdSet::new();
-        let rows = snapshot.open_table(tables::DEAD).doing("read the tombstones")?;
-        for row in rows.iter().doing("read the tombstones")? {
-            let (number, bitmap) = row.doing("read the tombstones")?;
-            postings::decode_into(&mut dead, number.value(), bitmap.value())?;
-        }
-        let view = View::open(
-            file.id(),
-            &snapshot,
-            counters,
-            runs,
-            Memtable::new(prefixes),
-            Arc::new(dead),
-            prefixes,
-        )?;
+        let marks = Marks::load(&snapshot)?;
+        let memtable = Memtable::new(prefixes);
+        let view = View::open(file.id(), &snapshot, counters, runs, memtable, marks, prefixes)?;
         Ok((view, unfinished))
     }
 
@@ -100,9 +107,9 @@ impl View {
         counters: Counters,
         runs: Vec<Arc<Run>>,
         memtable: Memtable,
-        dead: Arc<IdSet>,
+        marks: Marks,
     ) -> Result<Self> {
-        View::open(self.id, &file.snapshot()?, counters, runs, memtable, dead, self.prefixes)
+        View::open(self.id, &file.snapshot()?, counters, runs, memtable, marks, self.prefixes)
     }
 
     fn open(
@@ -111,7 +118,7 @@ impl View {
         counters: Counters,
         runs: Vec<Arc<Run>>,
         memtable: Memtable,
-        dead: Arc<IdSet>,
+        marks: Marks,
         prefixes: Prefixes,
     ) -> Result<Self> {
         let doing = "open the tables";
@@ -122,9 +129,10 @@ impl View {
             documents: snapshot.open_table(tables::DOCUMENTS).doing(doing)?,
             amendments: snapshot.open_table(tables::AMENDMENTS).doing(doing)?,
             holders: snapshot.open_table(tables::HOLDERS).doing(doing)?,
+            clusters: ClusterRows::open(snapshot)?,
             runs: runs.into_iter().map(|run| OpenRun::new(run, snapshot)).collect::<Result<_>>()?,
             memtable,
-            dead,
+            marks,
             prefixes,
         })
     }
@@ -135,28 +143,54 @@ impl View {
 
     /// Reads the record of a content that was given out.
     pub fn content<T>(&self, id: ContentId, read: impl FnOnce(ContentRecord) -> Result<T>) -> Result<T> {
+        self.content_if_there(id, read)?.ok_or_else(|| missing(Kind::Contents, id.0))
+    }
+
+    /// Reads the record of a content that may have been dropped since it died.
+    pub fn content_if_there<T>(
+        &self,
+        id: ContentId,
+        read: impl FnOnce(ContentRecord) -> Result<T>,
+    ) -> Result<Option<T>> {
         framed(Kind::Contents, self.id, &self.contents, id.0, |bytes| read(ContentRecord::decode(bytes)?))
     }
 
     /// A document that was given out, in its newest state.
     pub fn document(&self, id: DocId) -> Result<StoredDocument> {
-        let mut document = framed(Kind::Documents, self.id, &self.documents, id.0, |bytes| {
-            let record = DocumentRecord::decode(bytes)?;
-            Ok(StoredDocument {
-                key: record.key.to_owned(),
-                content: ContentId(record.content),
-                first_seen: record.first_seen,
-                last_seen: record.first_seen,
-                removed: false,
-            })
+        let document = framed(Kind::Documents, self.id, &self.documents, id.0, |bytes| {
+            Ok(StoredDocument::recorded(DocumentRecord::decode(bytes)?))
         })?;
-        if let Some(row) = self.amendments.get(id.0).doing("read a document")? {
-            let amendment = Amendment::decode(row.value())?;
-            document.content = ContentId(amendment.content);
-            document.last_seen = amendment.last_seen;
-            document.removed = amendment.removed;
+        let document = document.ok_or_else(|| missing(Kind::Documents, id.0))?;
+        match self.amendments.get(id.0).doing("read a document")? {
+            Some(row) => Ok(document.amended(&Amendment::decode(row.value())?)),
+            None => Ok(document),
         }
-        Ok(document)
+    }
+
+    /// Calls `each` with every living document from `first` on, in its newest state, until it returns false.
+    pub fn living_documents(
+        &self,
+        first: u64,
+        mut each: impl FnMut(DocId, StoredDocument) -> Result<bool>,
+    ) -> Result<()> {
+        let reading = "read the amendments";
+        let mut amendments = self.amendments.range(first..).doing(reading)?;
+        let mut next = amendments.next().transpose().doing(reading)?;
+        self.framed_from(Kind::Documents, &self.documents, first, |id, bytes| {
+            while next.as_ref().is_some_and(|row| row.0.value() < id) {
+                next = amendments.next().transpose().doing(reading)?;
+            }
+            if self.marks.is_removed(id) {
+                return Ok(true);
+            }
+            let document = StoredDocument::recorded(DocumentRecord::decode(bytes)?);
+            match &next {
+                Some(row) if row.0.value() == id => {
+                    each(DocId(id), document.amended(&Amendment::decode(row.1.value())?))
+                }
+                _ => each(DocId(id), document),
+            }
+        })
     }
 
     /// The documents that hold a living content founded by `founder`.
@@ -173,14 +207,15 @@ impl View {
     }
 
     /// Calls `each` with the address and id of every posting within the range until it returns false; whether it never
-    /// did. Ids of one address come in ascending order; dead contents are left out.
+    /// did. Ids of one address come in ascending order; dead contents and removed documents are left out.
     pub fn scan(
         &self,
         range: &RangeInclusive<Address>,
         mut each: impl FnMut(Address, u64) -> bool,
     ) -> Result<bool> {
         let keys = range.start().space() == Space::KEYS;
-        let mut each = |address, id| (!keys && self.is_dead(id)) || each(address, id);
+        let gone = |id| if keys { self.marks.is_removed(id) } else { self.marks.is_dead(id) };
+        let mut each = |address, id| gone(id) || each(address, id);
         for run in &self.runs {
             if !run.scan(range, self.prefixes, &mut each)? {
                 return Ok(false);
@@ -191,10 +226,6 @@ impl View {
         Ok(self.memtable.scan(range, &mut |entry| each(entry.address, base + u64::from(entry.number))))
     }
 
-    fn is_dead(&self, content: u64) -> bool {
-        !self.dead.is_empty() && self.dead.contains(content)
-    }
-
     /// Calls `each` with every content record from `first` on.
     pub fn contents_from(
         &self,
@@ -202,7 +233,7 @@ impl View {
         mut each: impl FnMut(u64, ContentRecord) -> Result<()>,
     ) -> Result<()> {
         self.framed_from(Kind::Contents, &self.contents, first, |id, bytes| {
-            each(id, ContentRecord::decode(bytes)?)
+            each(id, ContentRecord::decode(bytes)?).map(|()| true)
         })
     }
 
@@ -213,8 +244,20 @@ impl View {
         mut each: impl FnMut(u64, DocumentRecord) -> Result<()>,
     ) -> Result<()> {
         self.framed_from(Kind::Documents, &self.documents, first, |id, bytes| {
-            each(id, DocumentRecord::decode(bytes)?)
+            each(id, DocumentRecord::decode(bytes)?).map(|()| true)
         })
+    }
+
+    /// Calls `each` with every content that other documents than its founder alone hold, or held.
+    pub fn each_held(&self, each: &mut impl FnMut(u64) -> Result<()>) -> Result<()> {
+        let mut last = None;
+        for row in self.holders.iter().doing("read the holders")? {
+            let (content, _) = row.doing("read the holders")?.0.value();
+            if last.replace(content) != Some(content) {
+                each(content)?;
+            }
+        }
+        Ok(())
     }
 
     fn framed_from(
@@ -222,7 +265,7 @@ impl View {
         kind: Kind,
         table: &Rows<u64>,
         first: u64,
-        mut each: impl FnMut(u64, &[u8]) -> Result<()>,
+        mut each: impl FnMut(u64, &[u8]) -> Result<bool>,
     ) -> Result<()> {
         let start = table.range(..=first).doing("read frames")?.next_back();
         let start = start.transpose().doing("read frames")?.map_or(first, |row| row.0.value());
@@ -232,8 +275,8 @@ impl View {
             frame.check()?;
             for record in frame.records() {
                 let (id, bytes) = record?;
-                if id >= first {
-                    each(id, bytes)?;
+                if id >= first && !each(id, bytes)? {
+                    return Ok(());
                 }
             }
         }
@@ -258,18 +301,21 @@ impl View {
     }
 }
 
-/// Reads the record with this id out of the frame that must hold it.
+fn missing(kind: Kind, id: u64) -> Error {
+    Error::corrupt(format!("record {id} of {kind:?}"), "it is missing")
+}
+
+/// Reads the record with this id out of the frame that holds it, `None` when there is none.
 fn framed<T>(
     kind: Kind,
     database: DatabaseId,
     table: &Rows<u64>,
     id: u64,
     read: impl FnOnce(&[u8]) -> Result<T>,
-) -> Result<T> {
-    let missing = || Error::corrupt(format!("record {id} of {kind:?}"), "it is missing");
-    let row = table.range(..=id).doing("read a record")?.next_back().ok_or_else(missing)?;
-    let row = row.doing("read a record")?;
-    read(Frame::parse(kind, database, row.1.value())?.record(id)?.ok_or_else(missing)?)
+) -> Result<Option<T>> {
+    let row = table.range(..=id).doing("read a record")?.next_back().transpose().doing("read a record")?;
+    let Some(row) = row else { return Ok(None) };
+    Frame::parse(kind, database, row.1.value())?.record(id)?.map(read).transpose()
 }
 
 /// Runs and memtable must index every id once.
