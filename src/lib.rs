@@ -42,9 +42,10 @@ mod store;
 mod db;
 
 pub use db::{
-    Accept, AddOptions, Added, Answer, Cluster, ClusterOptions, ClusterRule, Clusters, Compared, Confirm,
-    CurvePoint, Database, Document, FoundBy, Kept, Match, Measure, Options, Params, Policy, Query,
-    RepresentativeRule, Stats, Stored, Verdict, compare,
+    Accept, AddOptions, Added, Answer, Cluster, ClusterOptions, ClusterRule, Clusters, Compacted, Compared,
+    Confirm, CurvePoint, Damage, Database, Dedup, DedupOptions, Document, Duplicate, FoundBy, Keep, Kept,
+    Match, Measure, Merged, Options, Pair, PairEvent, PairOptions, PairSummary, Params, Policy, Progress,
+    Query, RepresentativeRule, Salvaged, Stats, Stored, Verdict, Verified, compare,
 };
 pub use error::{Error, Result};
 pub use id::{ClusterId, ContentHash, ContentId, DatabaseId, DocId};

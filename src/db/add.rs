@@ -219,11 +219,8 @@ impl Batch<'_> {
             return Ok(Found { near, ..Found::default() });
         }
         let likeness = Likeness::of(self.params);
-        let search = Search::new(self, self.indexing(), sketch)?;
-        let near = likeness.search(self.params, search)?.candidates()?;
+        let (near, alike) = self.near(sketch, likeness)?;
         let resemblance = |measures: &Measures| measures.resemblance.map(|estimate| estimate.value);
-        let share = |measures: &Measures| likeness.share(measures);
-        let alike = self.alike(sketch, &near, likeness.threshold(self.params), share)?;
         let mut found = Found { bounded: near.bounded, ..Found::default() };
         found.near = self.first_held(sketch, &alike, own)?.map(|(id, measures)| Other {
             id,
@@ -244,6 +241,15 @@ impl Batch<'_> {
             });
         }
         Ok(found)
+    }
+
+    /// The candidates of a text, and the near duplicates among them, the most alike first.
+    pub(super) fn near(&self, sketch: &Sketch, likeness: Likeness) -> Result<(Candidates, Vec<Measures>)> {
+        let search = Search::new(self, self.indexing(), sketch)?;
+        let near = likeness.search(self.params, search)?.candidates()?;
+        let share = |measures: &Measures| likeness.share(measures);
+        let alike = self.alike(sketch, &near, likeness.threshold(self.params), share)?;
+        Ok((near, alike))
     }
 
     /// The lowest document but `own` that holds a content.

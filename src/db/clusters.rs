@@ -100,12 +100,31 @@ impl Database {
         Ok(self.view())
     }
 
+    /// The number of the cluster of a living content.
+    pub(super) fn cluster_of_content(&self, view: &View, content: ContentId) -> Result<ClusterId> {
+        match view.marks.dirty.is_empty() {
+            true => view.cluster(content),
+            false => Ok(self.group_of(view, content)?.0),
+        }
+    }
+
     /// The cluster of a content and its living members.
     pub(super) fn group_of(&self, view: &View, content: ContentId) -> Result<(ClusterId, IdSet)> {
         let cluster = view.cluster(content)?;
         let groups = groups(self, view, cluster, members(view, cluster)?)?;
         let found = groups.into_iter().find(|(_, members)| members.contains(content.0));
         Ok(found.unwrap_or_else(|| (ClusterId(content.0), std::iter::once(content.0).collect())))
+    }
+
+    /// The contents of clusters that lost a member, and the clusters that they are in now.
+    pub(super) fn parts(&self, view: &View) -> Result<BTreeMap<u64, ClusterId>> {
+        let mut parts = BTreeMap::new();
+        for cluster in view.marks.dirty.iter().map(ClusterId) {
+            for (id, members) in groups(self, view, cluster, members(view, cluster)?)? {
+                parts.extend(members.iter().map(|member| (member, id)));
+            }
+        }
+        Ok(parts)
     }
 
     /// Forms every cluster anew that lost a member.

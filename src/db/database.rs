@@ -1,13 +1,14 @@
 //! The handle: opening and closing a database, and what its verbs share.
 
 use super::add::{AddOptions, Added, Document, Policy, check_key};
+use super::copy::post_content;
 use super::params::Params;
 use super::writer::{FLUSH_CONTENTS, GROUP, Job, Pace, Writer};
 use crate::error::{Error, Result};
-use crate::id::{ContentHash, DatabaseId};
-use crate::index::indexing::{Indexed, Indexing};
+use crate::id::DatabaseId;
+use crate::index::indexing::Indexing;
 use crate::index::memtable::{Memtable, packed};
-use crate::sketch::{Sample, Signature, Simhash, Sketcher};
+use crate::sketch::Sketcher;
 use crate::store::disk::{Disk, FileDisk};
 use crate::store::file::{Birth, KNOWN_ANSWER, StoreFile};
 use crate::store::merging::Merging;
@@ -61,6 +62,7 @@ pub struct Database {
     params: Params,
     indexing: Indexing,
     read_only: bool,
+    memory: usize,
     pace: Pace,
     view: RwLock<Arc<View>>,
     writer: Mutex<Writer>,
@@ -106,7 +108,7 @@ impl Database {
         Self::load(disk, options, Path::new("the database"))
     }
 
-    fn load(disk: Arc<dyn Disk>, options: Options, path: &Path) -> Result<Self> {
+    pub(super) fn load(disk: Arc<dyn Disk>, options: Options, path: &Path) -> Result<Self> {
         let cache = options.memory / 2;
         let file = match options.read_only {
             true => StoreFile::open_read_only(Box::new(disk.clone()), cache, path)?,
@@ -118,6 +120,8 @@ impl Database {
         let filters = FilterBudget::new(options.memory / 8);
         let (mut view, unfinished) = View::load(&file, indexing.prefixes(), &filters)?;
         view.memtable = replay(&view, &indexing)?;
+        // What a writer before wrote and never committed may lie in the file: what is written from now on is newer.
+        view.counters.epoch = view.counters.epoch.wrapping_add(u32::from(!options.read_only));
         let merging = unfinished
             .map(|unfinished| Merging::resume(unfinished, &view.runs, indexing.prefixes()))
             .transpose()?;
@@ -127,6 +131,7 @@ impl Database {
             params,
             indexing,
             read_only: options.read_only,
+            memory: options.memory,
             pace: Pace::new(options.flush_contents),
             view: RwLock::new(Arc::new(view)),
             writer: Mutex::new(Writer::new(merging)),
@@ -138,7 +143,7 @@ impl Database {
             file,
         };
         if recovered && !db.read_only {
-            // Frames that the last writer never committed may lie in the file: those written from now on are newer.
+            // Were this writer to die before its first commit, the next one would not know of it.
             db.begin_epoch()?;
         }
         Ok(db)
@@ -176,6 +181,11 @@ impl Database {
         let options = options.into();
         options.check(&self.params)?;
         documents.iter().try_for_each(|document| check_key(&document.key))?;
+        self.add_checked(documents, options)
+    }
+
+    /// Adds documents whose options and keys were checked.
+    pub(super) fn add_checked(&self, documents: Vec<Document>, options: AddOptions) -> Result<Vec<Added>> {
         let samples = options.contained.is_some();
         let mut all = Vec::with_capacity(documents.len());
         for job in jobs(documents, Document::weight) {
@@ -227,6 +237,15 @@ impl Database {
         &self.filters
     }
 
+    /// Bytes that caches may take.
+    pub(crate) fn memory(&self) -> usize {
+        self.memory
+    }
+
+    pub(crate) fn shared_disk(&self) -> Arc<dyn Disk> {
+        self.disk.clone()
+    }
+
     pub(crate) fn is_read_only(&self) -> bool {
         self.read_only
     }
@@ -263,12 +282,26 @@ pub(crate) fn jobs<T>(work: Vec<T>, weight: impl Fn(&T) -> usize) -> Vec<Vec<T>>
     jobs
 }
 
+/// Hands `create` what a new file is born with, a number of its own among it.
 fn with_birth<T>(params: &Params, create: impl FnOnce(Birth) -> Result<T>) -> Result<T> {
+    with_birth_of(params, new_id()?, create)
+}
+
+/// Draws the number of a new database.
+pub(super) fn new_id() -> Result<DatabaseId> {
+    let drawn = getrandom::u64().map_err(std::io::Error::other);
+    drawn.map(DatabaseId).map_err(|error| Error::io("draw a database id", error))
+}
+
+/// Hands `create` what a file of a known database is born with.
+pub(super) fn with_birth_of<T>(
+    params: &Params,
+    id: DatabaseId,
+    create: impl FnOnce(Birth) -> Result<T>,
+) -> Result<T> {
     params.check()?;
     let json = serde_json::to_vec(&params.to_json()).map_err(|e| Error::invalid("parameters", e))?;
-    let id =
-        getrandom::u64().map_err(|error| Error::io("draw a database id", std::io::Error::other(error)))?;
-    create(Birth { id: DatabaseId(id), params: &json, known_answer: &params.known_answer()? })
+    create(Birth { id, params: &json, known_answer: &params.known_answer()? })
 }
 
 fn check_known_answer(params: &Params, file: &StoreFile) -> Result<()> {
@@ -289,21 +322,11 @@ fn replay(view: &View, indexing: &Indexing) -> Result<Memtable> {
     let counters = &view.counters;
     let mut entries = Vec::new();
     view.contents_from(counters.unflushed_content, |id, record| {
-        let (hash, signature) = (ContentHash(record.hash), record.signature.map(Signature::decode));
-        let sample = match indexing.containment {
-            true => record.sample.map(Sample::decode).transpose()?,
-            false => None,
-        };
-        let indexed = Indexed {
-            hash: record.passage.is_none().then_some(&hash),
-            sample: sample.as_ref(),
-            signature: signature.as_ref(),
-            simhash: record.simhash.map(Simhash),
-        };
         let number = (id - counters.unflushed_content) as u16;
-        let addresses = indexing.addresses(indexed);
-        entries.extend(addresses.map(|address| packed(address, number)));
-        Ok(())
+        post_content(indexing, &record, |address| {
+            entries.push(packed(address, number));
+            Ok(())
+        })
     })?;
     view.documents_from(counters.unflushed_document, |id, record| {
         entries.push(packed(Indexing::key(record.key), (id - counters.unflushed_document) as u16));

@@ -41,7 +41,7 @@ impl Database {
             id,
             first_seen: document.first_seen,
             last_seen: document.last_seen,
-            cluster: self.group_of(&view, document.content)?.0,
+            cluster: self.cluster_of_content(&view, document.content)?,
             copies: holders.len().saturating_sub(1),
             shingles,
             bytes,

@@ -3,6 +3,7 @@
 use super::candidate::Search;
 use super::measures::Measures;
 use super::params::Params;
+use super::query::Measure;
 use super::reader::Reader;
 use crate::error::{Error, Result};
 use crate::index::indexing::Indexed;
@@ -102,6 +103,15 @@ impl Likeness {
             Kept { simhash: true, .. } => Likeness::Hamming,
             Kept { sample: true, .. } if params.containment => Likeness::Resemblance,
             _ => Likeness::None,
+        }
+    }
+
+    /// As a measure to query by.
+    pub fn measure(self, params: &Params) -> Measure {
+        match self {
+            Likeness::Resemblance | Likeness::None => Measure::Resemblance(params.threshold),
+            Likeness::Agreement => Measure::Agreement(params.threshold),
+            Likeness::Hamming => Measure::Hamming(params.hamming),
         }
     }
 

@@ -160,7 +160,7 @@ struct Accepted {
 impl Database {
     /// Finds the documents that a text is alike to. The sketch must have been made with this database's parameters.
     pub fn query(&self, sketch: &Sketch, query: &Query) -> Result<Answer> {
-        let by = query.by.unwrap_or(Measure::Resemblance(self.params().threshold));
+        let by = query.by.unwrap_or_else(|| Likeness::of(self.params()).measure(self.params()));
         self.check(by)?;
         self.check_kept(by)?;
         query.confirm.iter().try_for_each(|confirm| confirm.check())?;
@@ -302,6 +302,53 @@ fn deciding(accepted: &Accepted, by: Measure) -> (bool, Option<f64>, bool) {
 /// A parent's measures with the containments of its passage.
 fn in_place_of(passage: &Measures, parent: Measures) -> Measures {
     Measures { containment: passage.containment, contained: passage.contained, ..parent }
+}
+
+/// What a pair of texts must pass, for those who have both at hand.
+pub(crate) struct Verifier<'a> {
+    db: &'a Database,
+    by: Measure,
+    accept: Accept,
+    confirm: &'a [Confirm],
+}
+
+impl<'a> Verifier<'a> {
+    /// Checks the options; by default what makes documents near duplicates.
+    pub fn new(
+        db: &'a Database,
+        by: Option<Measure>,
+        accept: Accept,
+        confirm: &'a [Confirm],
+    ) -> Result<Self> {
+        let by = by.unwrap_or_else(|| Likeness::of(db.params()).measure(db.params()));
+        db.check(by)?;
+        db.check_kept(by)?;
+        confirm.iter().try_for_each(|confirm| confirm.check())?;
+        Ok(Verifier { db, by, accept, confirm })
+    }
+
+    pub fn by(&self) -> Measure {
+        self.by
+    }
+
+    /// See [`Answer::expected_recall`].
+    pub fn expected_recall(&self) -> Option<f64> {
+        self.db.expected_recall(self.by)
+    }
+
+    /// Whether a measured pair passes.
+    pub fn verify(&self, view: &View, sketch: &Sketch, measures: &Measures) -> Result<bool> {
+        let params = self.db.params();
+        if !passes(measures, None, self.by, self.accept, params.hamming) {
+            return Ok(false);
+        }
+        let edit = match self.confirm.iter().any(|confirm| matches!(confirm, Confirm::Edit(_))) {
+            true => measures::edit(view, params.sketch.edit, sketch, measures.content)?,
+            false => None,
+        };
+        let accepted = Accepted { measures: *measures, found_by: FoundBy::default(), edit, passage: None };
+        Ok(self.confirm.iter().all(|confirm| confirms(&accepted, *confirm)))
+    }
 }
 
 fn passes(

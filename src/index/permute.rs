@@ -144,6 +144,11 @@ impl TableDesign {
         })
     }
 
+    /// Whether two addresses lie in one table and agree in its prefix.
+    pub(crate) fn share_prefix(&self, a: Address, b: Address) -> bool {
+        (a.bits() ^ b.bits()) >> (TERM_BITS - self.prefix_bits) == 0
+    }
+
     /// Whether the 40 stored bits already tell that two simhashes are farther apart than `max_distance`.
     pub(crate) fn is_apart(query: Address, stored: Address, max_distance: u32) -> bool {
         (query.term_bits() ^ stored.term_bits()).count_ones() > max_distance

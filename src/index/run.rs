@@ -125,6 +125,16 @@ impl Directory {
         self.firsts.len()
     }
 
+    /// The first block that may hold `address` or what comes after it.
+    pub fn block_of(&self, address: Address) -> usize {
+        self.firsts.partition_point(|&first| first < address).saturating_sub(1)
+    }
+
+    /// The first address of a block.
+    pub fn first(&self, block: usize) -> Option<Address> {
+        self.firsts.get(block).copied()
+    }
+
     /// How many groups there are.
     pub fn groups(&self) -> usize {
         self.groups.len()
@@ -161,7 +171,7 @@ impl Directory {
         source: &impl RunSource,
         each: &mut impl FnMut(Entry) -> bool,
     ) -> Result<bool> {
-        let start = self.firsts.partition_point(|first| first < range.start()).saturating_sub(1);
+        let start = self.block_of(*range.start());
         let end = self.firsts.partition_point(|first| first <= range.end());
         let mut block = start;
         while block < end {

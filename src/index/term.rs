@@ -31,6 +31,14 @@ impl Term {
         Term::of_hash(u64::from_le_bytes(hash.as_bytes()[..8].try_into().expect("eight bytes")))
     }
 
+    /// 128 bits of the hash of a key, for those who must tell keys apart.
+    pub fn wide_of_key(key: &str) -> [u64; 2] {
+        let hash = blake3::hash(key.as_bytes());
+        let half =
+            |at: usize| u64::from_le_bytes(hash.as_bytes()[at..at + 8].try_into().expect("eight bytes"));
+        [half(0), half(8)]
+    }
+
     /// The term of a content hash.
     pub fn of_content(hash: &ContentHash) -> Self {
         Term::of_hash(mix(u64::from_le_bytes(hash.0[..8].try_into().expect("eight bytes"))))
@@ -68,6 +76,11 @@ pub(crate) struct Address(u64);
 impl Address {
     /// The greatest address.
     pub const END: Address = Address((1 << 48) - 1);
+
+    /// The least address of a space.
+    pub fn first(space: Space) -> Self {
+        Address::new(space, Term(0))
+    }
 
     pub fn new(space: Space, term: Term) -> Self {
         Address(u64::from(space.0) << TERM_BITS | term.0)

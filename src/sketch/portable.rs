@@ -79,11 +79,11 @@ impl PortableSketch {
     }
 }
 
-fn hex(bytes: &[u8]) -> String {
+pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-fn bytes(digits: &str) -> Result<Vec<u8>> {
+pub(crate) fn bytes(digits: &str) -> Result<Vec<u8>> {
     let wrong = || Error::corrupt("sketch", "an odd number of digits, or one that is not hexadecimal");
     if !digits.len().is_multiple_of(2) || !digits.is_ascii() {
         return Err(wrong());

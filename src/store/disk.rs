@@ -51,11 +51,21 @@ impl FileDisk {
 
     fn locked(path: &Path, lock: std::result::Result<(), TryLockError>, file: File) -> Result<Self> {
         match lock {
-            Ok(()) => Ok(FileDisk(file)),
+            Ok(()) if is_at(path, &file).map_err(|error| failed(path, error))? => Ok(FileDisk(file)),
+            // Another file was put in its place meanwhile.
+            Ok(()) => Err(Error::Locked(path.to_owned())),
             Err(TryLockError::WouldBlock) => Err(Error::Locked(path.to_owned())),
             Err(TryLockError::Error(error)) => Err(Error::io(format!("lock {}", path.display()), error)),
         }
     }
+}
+
+/// Whether a path still names a file that was opened by it.
+#[cfg(unix)]
+fn is_at(path: &Path, file: &File) -> io::Result<bool> {
+    use std::os::unix::fs::MetadataExt;
+    let (named, opened) = (std::fs::metadata(path)?, file.metadata()?);
+    Ok((named.dev(), named.ino()) == (opened.dev(), opened.ino()))
 }
 
 /// Refuses anything else before it is opened: opening a named pipe would wait for its other end.
@@ -96,7 +106,7 @@ impl Disk for FileDisk {
     }
 }
 
-impl Disk for std::sync::Arc<dyn Disk> {
+impl<D: Disk + ?Sized> Disk for std::sync::Arc<D> {
     fn len(&self) -> io::Result<u64> {
         (**self).len()
     }

@@ -1,6 +1,7 @@
 //! One database file: made beside its place and renamed into it, opened for writing or for reading only.
 
-use super::disk::{Disk, FileDisk};
+use super::beside;
+use super::disk::Disk;
 use super::frame::{Frame, Kind, Label, frames};
 use super::overlay::Overlay;
 use super::pages::SealedFile;
@@ -66,37 +67,21 @@ impl StoreFile {
 
     /// Makes a new database file. It appears under its name only when it is complete: a crash leaves no half file there.
     pub fn create_at(path: &Path, birth: Birth) -> Result<()> {
-        let folder = match path.parent() {
-            Some(parent) if !parent.as_os_str().is_empty() => parent,
-            _ => Path::new("."),
-        };
-        if path.exists() {
-            return Err(Error::Exists(path.to_owned()));
-        }
-        let creating = |error| Error::io(format!("create {}", path.display()), error);
-        let temporary = tempfile::Builder::new()
-            .prefix(".sketchdb-")
-            .permissions(permissions())
-            .tempfile_in(folder)
-            .map_err(|error| match error.kind() {
-                std::io::ErrorKind::NotFound => {
-                    Error::invalid(folder.display(), "no such folder: make it first")
-                }
-                _ => creating(error),
-            })?;
-        let disk = FileDisk::new(temporary.reopen().map_err(creating)?);
-        drop(Self::create_on(Box::new(disk), birth, 1 << 20)?);
-        temporary.persist_noclobber(path).map_err(|error| match error.error.kind() {
-            std::io::ErrorKind::AlreadyExists => Error::Exists(path.to_owned()),
-            _ => creating(error.error),
-        })?;
-        std::fs::File::open(folder).and_then(|folder| folder.sync_all()).map_err(creating)
+        beside::create(path, |disk| Self::create_on(Box::new(disk), birth, 1 << 20).map(|_| ()))
     }
 
     /// Opens a database for writing, recovering it when its last writer did not close it.
     pub fn open_writable(disk: Box<dyn Disk>, cache: usize) -> Result<Self> {
         let (sealed, superblock) = SealedFile::open(disk)?;
         let (redb, recovered) = open_redb(sealed, cache, false, Path::new("the database"))?;
+        Ok(StoreFile { redb, id: superblock.id, recovered })
+    }
+
+    /// Opens what may be damaged, without ever writing to its disk, recovering it in memory.
+    pub fn open_damaged(disk: Box<dyn Disk>, cache: usize, path: &Path) -> Result<Self> {
+        let overlay = Overlay::over(disk).map_err(|error| Error::io("read the database file", error))?;
+        let (sealed, superblock) = SealedFile::open(Box::new(overlay))?;
+        let (redb, recovered) = open_redb(sealed, cache, false, path)?;
         Ok(StoreFile { redb, id: superblock.id, recovered })
     }
 
@@ -168,9 +153,4 @@ fn open_redb(sealed: SealedFile, cache: usize, read_only: bool, path: &Path) -> 
             },
         });
     Ok((opened?, recovered.load(Ordering::Relaxed)))
-}
-
-#[cfg(unix)]
-fn permissions() -> std::fs::Permissions {
-    std::os::unix::fs::PermissionsExt::from_mode(0o666)
 }

@@ -115,6 +115,30 @@ impl<'a> Frame<'a> {
         Ok(Frame { first: number(16), slots, records, bytes })
     }
 
+    /// Kind, database, epoch and length of the frame that begins with these bytes, if one does.
+    pub fn label(head: &[u8; HEADER]) -> Option<(Kind, DatabaseId, u32, usize)> {
+        let kind = match head[5] {
+            1 => Kind::Contents,
+            2 => Kind::Documents,
+            3 => Kind::Params,
+            _ => return None,
+        };
+        let body = u32::from_le_bytes(head[24..28].try_into().ok()?) as usize;
+        let database = DatabaseId(u64::from_le_bytes(head[8..16].try_into().ok()?));
+        let epoch = u32::from_le_bytes(head[28..32].try_into().ok()?);
+        (&head[..4] == MAGIC && head[4] == VERSION).then_some((kind, database, epoch, HEADER + body))
+    }
+
+    /// How many records there are.
+    pub fn len(&self) -> usize {
+        self.slots.len() / SLOT
+    }
+
+    /// The epoch in which the frame was written.
+    pub fn epoch(&self) -> u32 {
+        u32::from_le_bytes(self.bytes[28..32].try_into().expect("a header has four bytes there"))
+    }
+
     /// Checks the frame's own crc32 (its pages are sealed besides).
     pub fn check(&self) -> Result<()> {
         match self.bytes[HEADER - 4..HEADER] == crc(self.bytes).to_le_bytes() {

@@ -14,10 +14,16 @@ pub(crate) mod postings;
 pub(crate) mod marks;
 pub(crate) mod clusters;
 pub(crate) mod run;
+pub(crate) mod beside;
 pub(crate) mod file;
 pub(crate) mod view;
+pub(crate) mod walk;
+pub(crate) mod sort;
+pub(crate) mod remains;
+pub(crate) mod salvage;
 pub(crate) mod commit;
 pub(crate) mod flush;
+pub(crate) mod build;
 pub(crate) mod merging;
 #[cfg(test)]
 pub(crate) mod golden;

@@ -21,7 +21,7 @@ use std::collections::hash_map::Entry;
 use std::fmt;
 use std::io;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 const PAGE: usize = 4096;
 const PAGES_IN_GROUP: u64 = 1024;
@@ -307,6 +307,56 @@ fn logical_len(physical: u64) -> u64 {
 fn physical_len(logical: u64) -> u64 {
     let pages = logical.div_ceil(PAGE as u64);
     (1 + pages + pages.div_ceil(PAGES_IN_GROUP)) * PAGE as u64
+}
+
+/// Bytes that redb keeps on a disk, whatever state they are in.
+pub(crate) fn content_len(disk: &dyn Disk) -> Result<u64> {
+    Ok(logical_len(disk.len().map_err(|error| Error::io("measure the database file", error))?))
+}
+
+/// Reads redb's bytes from `offset` on, without a look at the seals.
+pub(crate) fn read_unchecked(disk: &dyn Disk, offset: u64, out: &mut [u8]) -> Result<()> {
+    let mut done = 0;
+    while done < out.len() {
+        let at = offset + done as u64;
+        let within = (at % PAGE as u64) as usize;
+        let some = (PAGE - within).min(out.len() - done);
+        let place = physical(at / PAGE as u64) + within as u64;
+        disk.read_at(place, &mut out[done..done + some])
+            .map_err(|error| Error::io("read the database file", error))?;
+        done += some;
+    }
+    Ok(())
+}
+
+/// Checks the seal of every page and names those that do not hold: how many pages there are.
+pub(crate) fn check_all(disk: Arc<dyn Disk>, broken: &mut dyn FnMut(BrokenSeal)) -> Result<u64> {
+    let reading = |error| Error::io("read the database file", error);
+    let mut named =
+        |error: io::Error| match error.get_ref().and_then(|inner| inner.downcast_ref::<BrokenSeal>()) {
+            Some(seal) => {
+                broken(BrokenSeal { at: seal.at, what: seal.what });
+                Ok(())
+            }
+            None => Err(reading(error)),
+        };
+    let mut superblock = [0; PAGE];
+    disk.read_at(0, &mut superblock).map_err(reading)?;
+    if !sector_holds(&superblock, u64::MAX) {
+        named(self::broken(0, "the checksum of the superblock does not hold"))?;
+    }
+    let pages = content_len(&*disk)? / PAGE as u64;
+    let sealed = SealedFile::over(Box::new(disk), 0, 0);
+    let mut page = vec![0; PAGE];
+    for number in 0..pages {
+        if let Err(error) = sealed.read_page(number, &mut page) {
+            named(error)?;
+        }
+        if number.is_multiple_of(PAGES_IN_GROUP) {
+            sealed.groups().retain(|group, _| *group == number / PAGES_IN_GROUP);
+        }
+    }
+    Ok(pages)
 }
 
 impl redb::StorageBackend for SealedFile {

@@ -5,7 +5,7 @@ use super::tables::{Doing, RunRows, run_name};
 use crate::error::{Error, Result};
 use crate::index::block::Entry;
 use crate::index::filter;
-use crate::index::run::{Directory, RunSink, RunSource};
+use crate::index::run::{Cursor, Directory, Position, RunSink, RunSource};
 use crate::index::term::{Address, Prefixes, Space};
 use redb::{ReadOnlyTable, ReadTransaction, Table, TableDefinition};
 use std::ops::RangeInclusive;
@@ -168,6 +168,36 @@ impl RunSink for RunWriter<'_> {
 }
 
 impl OpenRun {
+    /// Reads every block and compares it with the directory, the record and the ranges: how many entries there are.
+    pub fn check(&self) -> Result<u64> {
+        let wrong = |what: &str| Error::corrupt(format!("run {}", self.run.number), what);
+        let Run { record, directory, .. } = &*self.run;
+        let mut cursor = Cursor::new(Position::default(), directory.blocks() as u32);
+        let (mut entries, mut last): (u64, Option<Entry>) = (0, None);
+        while let Some(entry) = cursor.peek(self)? {
+            let Position { block, entry: place } = cursor.position();
+            if place == 0 && directory.first(block as usize) != Some(entry.address) {
+                return Err(wrong("a block does not begin as the directory says"));
+            }
+            let range = if entry.address.space() == Space::KEYS { record.documents } else { record.contents };
+            if u64::from(entry.number) >= range.1 - range.0 {
+                return Err(wrong("an entry lies beyond its ranges"));
+            }
+            let order = |entry: &Entry| (entry.address, entry.number);
+            if last.replace(entry).is_some_and(|last| order(&last) > order(&entry)) {
+                return Err(wrong("its entries do not ascend"));
+            }
+            entries += 1;
+            cursor.advance();
+        }
+        (0..directory.groups() as u32)
+            .try_for_each(|group| row(&self.rows, FILTERS + group, self.run.number).map(|_| ()))?;
+        match entries == record.entries {
+            true => Ok(entries),
+            false => Err(wrong("it has another number of entries than its record says")),
+        }
+    }
+
     /// How many pages the run takes: walks all of them.
     pub fn stats(&self) -> std::result::Result<redb::TableStats, redb::StorageError> {
         redb::ReadableTableMetadata::stats(&self.rows)

@@ -1,0 +1,200 @@
+//! `export`: everything that lives in a database as JSON lines, complete and lossless: the way to other systems and versions.
+//!
+//! First the parameters, then each content with its sketches (hexadecimal digits of the stored forms), then each document,
+//! then what stands for clusters, and a last line that says how many there were. `schema/format.md`, "Export".
+
+use super::clustering;
+use super::copy::Progress;
+use super::database::Database;
+use super::params::Params;
+use super::reader::Reader;
+use crate::error::{Error, Result};
+use crate::id::{ClusterId, ContentId};
+use crate::sketch::portable::hex;
+use crate::store::record::ContentRecord;
+use crate::store::view::View;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The version of the lines.
+pub(super) const VERSION: u32 = 1;
+
+/// A line of an export.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase", deny_unknown_fields)]
+pub(super) enum Line {
+    Sketchdb(Header),
+    Content(Content),
+    Passage(PassageLine),
+    Document(DocumentLine),
+    Cluster(ClusterLine),
+    End(End),
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Header {
+    pub export: u32,
+    pub params: serde_json::Value,
+    /// The numbers that the database goes on counting from.
+    pub next_document: u64,
+    pub next_content: u64,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Content {
+    pub id: u64,
+    pub cluster: u64,
+    /// The first document that holds it.
+    pub document: u64,
+    pub hash: String,
+    pub bytes: u64,
+    pub sample: Option<String>,
+    pub signature: Option<String>,
+    pub simhash: Option<String>,
+    pub edit: Option<String>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct PassageLine {
+    pub id: u64,
+    /// The content that it is a window of.
+    pub content: u64,
+    pub first_token: u64,
+    pub tokens: u64,
+    pub sample: String,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct DocumentLine {
+    pub id: u64,
+    pub key: String,
+    pub content: u64,
+    pub first_seen: Option<u64>,
+    pub last_seen: Option<u64>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ClusterLine {
+    pub id: u64,
+    pub members: u64,
+    pub representative: String,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct End {
+    pub contents: u64,
+    pub passages: u64,
+    pub documents: u64,
+}
+
+impl Database {
+    /// Hands `write` every line, without its end, until it fails.
+    pub fn export<E: From<Error>>(
+        &self,
+        progress: Progress,
+        mut write: impl FnMut(&str) -> std::result::Result<(), E>,
+    ) -> std::result::Result<(), E> {
+        if !self.is_read_only() {
+            self.form_dirty()?;
+        }
+        let view = self.view();
+        let mut failed = None;
+        let mut line = |line: &Line| {
+            let text = serde_json::to_string(line).map_err(|error| Error::Failed(error.to_string()))?;
+            write(&text).map_err(|error| {
+                failed = Some(error);
+                Error::Failed("to write".into())
+            })
+        };
+        let exported = self.export_lines(&view, progress, &mut line);
+        match (failed, exported) {
+            (Some(error), _) => Err(error),
+            (None, exported) => exported.map_err(E::from),
+        }
+    }
+
+    fn export_lines(
+        &self,
+        view: &View,
+        progress: Progress,
+        line: &mut dyn FnMut(&Line) -> Result<()>,
+    ) -> Result<()> {
+        let mut end = End::default();
+        let parts = self.parts(view)?;
+        line(&Line::Sketchdb(header(self.params(), view)))?;
+        view.contents_from(0, |id, record| {
+            if !view.is_alive(ContentId(id)) {
+                return Ok(());
+            }
+            end.contents += u64::from(record.passage.is_none());
+            end.passages += u64::from(record.passage.is_some());
+            if end.contents % 4096 == 0 {
+                progress("export contents", end.contents, view.counters.contents);
+            }
+            line(&content_line(view, &parts, id, &record)?)
+        })?;
+        view.living_documents(0, |id, document| {
+            end.documents += 1;
+            let (key, content) = (document.key, document.content.0);
+            let (first_seen, last_seen) = (document.first_seen, document.last_seen);
+            line(&Line::Document(DocumentLine { id: id.0, key, content, first_seen, last_seen }))?;
+            Ok(true)
+        })?;
+        view.clusters.each(|cluster, _| {
+            let Some(representative) = clustering::representative(&view.clusters, cluster)? else {
+                return Ok(());
+            };
+            let (id, members) = (cluster.0, representative.members);
+            line(&Line::Cluster(ClusterLine {
+                id,
+                members,
+                representative: hex(&representative.sample.encode()),
+            }))
+        })?;
+        line(&Line::End(end))
+    }
+}
+
+fn content_line(
+    view: &View,
+    parts: &BTreeMap<u64, ClusterId>,
+    id: u64,
+    record: &ContentRecord,
+) -> Result<Line> {
+    if let Some(passage) = record.passage {
+        return Ok(Line::Passage(PassageLine {
+            id,
+            content: passage.parent,
+            first_token: passage.first_token,
+            tokens: passage.tokens,
+            sample: record.sample.map(hex).unwrap_or_default(),
+        }));
+    }
+    let holders = view.holders(ContentId(id), crate::id::DocId(record.founder))?;
+    Ok(Line::Content(Content {
+        id,
+        cluster: parts.get(&id).map_or_else(|| view.cluster(ContentId(id)), |part| Ok(*part))?.0,
+        document: holders.min().unwrap_or(record.founder),
+        hash: hex(&record.hash),
+        bytes: record.bytes,
+        sample: record.sample.map(hex),
+        signature: record.signature.map(hex),
+        simhash: record.simhash.map(|simhash| format!("{simhash:016x}")),
+        edit: record.edit.map(hex),
+    }))
+}
+
+fn header(params: &Params, view: &View) -> Header {
+    Header {
+        export: VERSION,
+        params: params.to_json(),
+        next_document: view.counters.next_document,
+        next_content: view.counters.next_content,
+    }
+}

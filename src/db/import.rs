@@ -1,0 +1,343 @@
+//! `import`: a database from the lines of an export.
+
+use super::clustering::Representative;
+use super::copy::{Postings, Progress, post_content, write_anew};
+use super::database::{Database, Options, new_id};
+use super::export::{ClusterLine, Content, DocumentLine, End, Header, Line, PassageLine, VERSION};
+use super::merge::Merged;
+use super::params::Params;
+use crate::error::{Error, Result};
+use crate::id::{ClusterId, ContentId};
+use crate::index::indexing::Indexing;
+use crate::index::term::Term;
+use crate::sketch::portable::bytes;
+use crate::sketch::{EditSignature, Sample};
+use crate::store::beside;
+use crate::store::build::Builder;
+use crate::store::disk::{Disk, FileDisk};
+use crate::store::postings::IdSet;
+use crate::store::record::{ContentRecord, Counters, DocumentRecord, PassageRecord};
+use crate::store::sort::Sorter;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Lines, as they are read.
+type Lines<'l> = &'l mut dyn Iterator<Item = std::io::Result<String>>;
+
+impl Database {
+    /// Makes a database of an export, numbers and all; when there is one at the path, merges the export into it. An export
+    /// that is not whole is refused, and nothing is changed.
+    pub fn import(
+        path: impl AsRef<Path>,
+        lines: &mut dyn Iterator<Item = std::io::Result<String>>,
+        options: Options,
+        progress: Progress,
+    ) -> Result<Merged> {
+        let path = path.as_ref();
+        if !path.exists() {
+            let mut merged = Merged::default();
+            beside::create(path, |disk| {
+                merged.added = Self::import_onto(disk, lines, options.memory, progress)?;
+                Ok(())
+            })?;
+            return Ok(merged);
+        }
+        let db = Database::open(path, Options { read_only: false, ..options.clone() })?;
+        let failed = |error| Error::io("make a temporary file", error);
+        let imported: Arc<dyn Disk> = Arc::new(FileDisk::new(tempfile::tempfile().map_err(failed)?));
+        Self::import_onto(imported.clone(), lines, options.memory, progress)?;
+        let merged =
+            db.merge(&Database::open_on(imported, Options { read_only: true, ..options })?, progress)?;
+        db.close()?;
+        Ok(merged)
+    }
+
+    /// Makes a database of an export on an empty medium: how many documents it has.
+    pub fn import_onto(disk: Arc<dyn Disk>, lines: Lines, memory: usize, progress: Progress) -> Result<u64> {
+        let mut numbered = lines.enumerate();
+        let first = numbered.next().map(|(_, line)| line).transpose().map_err(reading)?;
+        let header = match first.as_deref().map(serde_json::from_str) {
+            Some(Ok(Line::Sketchdb(header))) if header.export == VERSION => header,
+            _ => return Err(wrong(0, "it is not the first line of an export of this version")),
+        };
+        let params = Params::from_json(header.params.to_string().as_bytes())?;
+        let mut importing = Importing::new(&params, memory)?;
+        let before = Counters {
+            next_document: header.next_document,
+            next_content: header.next_content,
+            ..Counters::default()
+        };
+        write_anew(&disk, &params, new_id()?, &before, memory, |builder| {
+            for (number, line) in numbered {
+                importing.take(number, &line.map_err(reading)?, &header, builder)?;
+                if number % 8192 == 0 {
+                    progress("import", number as u64, 0);
+                }
+            }
+            importing.finish(builder)
+        })?;
+        let copy = Database::open_on(disk, Options { memory, ..Options::default() })?;
+        importing.clusters(&copy)?;
+        copy.close()?;
+        Ok(importing.seen.documents)
+    }
+}
+
+fn reading(error: std::io::Error) -> Error {
+    Error::io("read the export", error)
+}
+
+fn wrong(line: usize, what: impl ToString) -> Error {
+    Error::invalid(format!("line {} of the export", line + 1), what.to_string())
+}
+
+struct Importing<'p> {
+    params: &'p Params,
+    indexing: Indexing,
+    contents: IdSet,
+    /// The last content, document and cluster.
+    last: [Option<u64>; 3],
+    seen: End,
+    end: Option<End>,
+    /// Contents and their documents; clusters and their contents.
+    held: Option<Sorter<2>>,
+    clustered: Option<Sorter<2>>,
+    postings: Option<Sorter<2>>,
+    /// What must be given once: the hash of every key, and that of every text.
+    keys: Option<Sorter<3>>,
+    hashes: Option<Sorter<3>>,
+    /// Contents and the documents that they name.
+    founders: Option<Sorter<2>>,
+    representatives: Vec<(ClusterId, Representative)>,
+}
+
+impl<'p> Importing<'p> {
+    fn new(params: &'p Params, memory: usize) -> Result<Self> {
+        let sorter = || Some(Sorter::new(memory / 16));
+        Ok(Importing {
+            params,
+            indexing: params.indexing()?,
+            contents: IdSet::new(),
+            last: [None; 3],
+            seen: End::default(),
+            end: None,
+            held: sorter(),
+            clustered: sorter(),
+            postings: Some(Sorter::new(memory / 4)),
+            keys: Some(Sorter::new(memory / 16)),
+            hashes: Some(Sorter::new(memory / 16)),
+            founders: sorter(),
+            representatives: Vec::new(),
+        })
+    }
+
+    fn take(&mut self, number: usize, text: &str, header: &Header, builder: &mut Builder) -> Result<()> {
+        if text.trim().is_empty() {
+            return Ok(());
+        }
+        let line: Line = serde_json::from_str(text).map_err(|error| wrong(number, error))?;
+        let taken = match line {
+            _ if self.end.is_some() => Err(Error::invalid("it", "nothing may follow the end")),
+            Line::Sketchdb(_) => Err(Error::invalid("it", "parameters stand on the first line only")),
+            Line::Content(content) => self.content(content, header, builder),
+            Line::Passage(passage) => self.passage(passage, header, builder),
+            Line::Document(document) => self.document(document, header, builder),
+            Line::Cluster(cluster) => self.cluster(cluster),
+            Line::End(end) => {
+                self.end = Some(end);
+                Ok(())
+            }
+        };
+        taken.map_err(|error| wrong(number, error))
+    }
+
+    /// Numbers of a kind must ascend and be below those that the header says come next.
+    fn ascend(&mut self, kind: usize, id: u64, end: u64) -> Result<()> {
+        match self.last[kind].replace(id) {
+            Some(last) if last >= id => Err(Error::invalid(format!("number {id}"), "it does not ascend")),
+            _ if id >= end => {
+                Err(Error::invalid(format!("number {id}"), "the header says that it was never given"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn content(&mut self, content: Content, header: &Header, builder: &mut Builder) -> Result<()> {
+        self.ascend(0, content.id, header.next_content)?;
+        let digits = |digits: &Option<String>| digits.as_deref().map(bytes).transpose();
+        let (sample, signature, edit) =
+            (digits(&content.sample)?, digits(&content.signature)?, digits(&content.edit)?);
+        let hash = bytes(&content.hash)?.try_into();
+        let hash: [u8; 16] = hash.map_err(|_| Error::invalid("its hash", "it is not of 16 bytes"))?;
+        let simhash = content.simhash.as_deref().map(|digits| u64::from_str_radix(digits, 16)).transpose();
+        self.check_sketches(sample.as_deref(), signature.as_deref(), edit.as_deref())?;
+        let record = ContentRecord {
+            hash,
+            founder: content.document,
+            bytes: content.bytes,
+            passage: None,
+            sample: sample.as_deref(),
+            signature: signature.as_deref(),
+            simhash: simhash.map_err(|error| Error::invalid("its simhash", error))?,
+            edit: edit.as_deref(),
+        };
+        self.seen.contents += 1;
+        self.contents.insert(content.id);
+        push(&mut self.founders, [content.id, content.document])?;
+        let half = |at: usize| u64::from_le_bytes(hash[at..at + 8].try_into().expect("eight bytes"));
+        push(&mut self.hashes, [half(0), half(8), content.id])?;
+        if content.cluster != content.id {
+            push(&mut self.clustered, [content.cluster, content.id])?;
+        }
+        self.put(ContentId(content.id), &record, builder)
+    }
+
+    fn passage(&mut self, passage: PassageLine, header: &Header, builder: &mut Builder) -> Result<()> {
+        self.ascend(0, passage.id, header.next_content)?;
+        if !self.contents.contains(passage.content) {
+            return Err(Error::invalid("a passage", "its content does not stand before it"));
+        }
+        let sample = bytes(&passage.sample)?;
+        self.check_sketches(Some(&sample), None, None)?;
+        let PassageLine { content: parent, first_token, tokens, .. } = passage;
+        let record = ContentRecord {
+            hash: [0; 16],
+            founder: 0,
+            bytes: 0,
+            passage: Some(PassageRecord { parent, first_token, tokens }),
+            sample: Some(&sample),
+            signature: None,
+            simhash: None,
+            edit: None,
+        };
+        self.seen.passages += 1;
+        self.put(ContentId(passage.id), &record, builder)
+    }
+
+    fn put(&mut self, id: ContentId, record: &ContentRecord, builder: &mut Builder) -> Result<()> {
+        builder.content(id, record)?;
+        let postings = &mut self.postings;
+        post_content(&self.indexing, record, |address| push(postings, [address.bits(), id.0]))
+    }
+
+    fn check_sketches(
+        &self,
+        sample: Option<&[u8]>,
+        signature: Option<&[u8]>,
+        edit: Option<&[u8]>,
+    ) -> Result<()> {
+        let sample = sample.map(Sample::decode).transpose()?;
+        edit.map(EditSignature::decode).transpose()?;
+        let sketch = &self.params.sketch;
+        if sample.is_some_and(|sample| sample.values().len() > sketch.sample)
+            || signature.is_some_and(|signature| signature.len() != 2 * sketch.minhashes)
+        {
+            return Err(Error::invalid("its sketches", "they are not as large as the parameters say"));
+        }
+        Ok(())
+    }
+
+    fn document(&mut self, document: DocumentLine, header: &Header, builder: &mut Builder) -> Result<()> {
+        self.ascend(1, document.id, header.next_document)?;
+        super::add::check_key(&document.key)?;
+        if !self.contents.contains(document.content) {
+            return Err(Error::invalid("a document", "its content does not stand before it"));
+        }
+        self.seen.documents += 1;
+        push(&mut self.held, [document.content, document.id])?;
+        let [high, low] = Term::wide_of_key(&document.key);
+        push(&mut self.keys, [high, low, document.id])?;
+        push(&mut self.postings, [Indexing::key(&document.key).bits(), document.id])?;
+        let last_seen = document.last_seen.filter(|_| document.last_seen != document.first_seen);
+        let (key, content, first_seen) = (&document.key, document.content, document.first_seen);
+        builder.document(document.id, &DocumentRecord { key, content, first_seen, last_seen })
+    }
+
+    fn cluster(&mut self, cluster: ClusterLine) -> Result<()> {
+        let sample = Sample::decode(&bytes(&cluster.representative)?)?;
+        let representative = Representative { members: cluster.members, sample };
+        self.representatives.push((ClusterId(cluster.id), representative));
+        Ok(())
+    }
+
+    /// Checks that everything came, and once, and hands over the holders of each content.
+    fn finish(&mut self, builder: &mut Builder) -> Result<Postings<'static>> {
+        let refuse = |what: &str| Err(Error::invalid("the export", what));
+        if self.end != Some(self.seen) {
+            return refuse("it is cut off, or lines are missing: its last line counts others");
+        }
+        if twice(self.keys.take())? || twice(self.hashes.take())? {
+            return refuse("it has a key or a text twice");
+        }
+        let mut open: Option<(u64, IdSet)> = None;
+        let mut founders = sorted(self.founders.take())?;
+        for pair in sorted(self.held.take())? {
+            let [content, document] = pair?;
+            if let Some((done, holders)) = open.take_if(|open| open.0 != content) {
+                builder.hold(ContentId(done), holders)?;
+            }
+            if open.is_none() && founders.next().transpose()? != Some([content, document]) {
+                return refuse("a content is held by nobody, or does not name its first document");
+            }
+            open.get_or_insert_with(|| (content, IdSet::new())).1.insert(document);
+        }
+        if let Some((done, holders)) = open {
+            builder.hold(ContentId(done), holders)?;
+        }
+        match founders.next().transpose()? {
+            None => Ok(Postings::Sorted(self.postings.take().unwrap_or_else(|| Sorter::new(0)))),
+            Some(_) => refuse("it has a content that no document holds"),
+        }
+    }
+
+    /// Puts the clusters into the new database.
+    fn clusters(&mut self, copy: &Database) -> Result<()> {
+        let mut clusters: Vec<(ClusterId, IdSet)> = Vec::new();
+        let mut weight = 0;
+        for pair in sorted(self.clustered.take())? {
+            let [cluster, content] = pair?;
+            if clusters.last().is_none_or(|last| last.0.0 != cluster) {
+                if weight > 4096 {
+                    weight = 0;
+                    self.adopt(copy, std::mem::take(&mut clusters))?;
+                }
+                let top = self.contents.contains(cluster).then_some(cluster);
+                clusters.push((ClusterId(cluster), top.into_iter().collect()));
+            }
+            if let Some((_, members)) = clusters.last_mut() {
+                members.insert(content);
+                weight += 1;
+            }
+        }
+        self.adopt(copy, clusters)
+    }
+
+    fn adopt(&mut self, copy: &Database, clusters: Vec<(ClusterId, IdSet)>) -> Result<()> {
+        let mut adopted = Vec::with_capacity(clusters.len());
+        for (id, members) in clusters {
+            let at = self.representatives.iter().position(|representative| representative.0 == id);
+            adopted.push((id, members, at.map(|at| self.representatives.swap_remove(at).1)));
+        }
+        copy.adopt_clusters(adopted)
+    }
+}
+
+fn push<const N: usize>(sorter: &mut Option<Sorter<N>>, record: [u64; N]) -> Result<()> {
+    sorter.as_mut().map_or(Ok(()), |sorter| sorter.push(record))
+}
+
+fn sorted<const N: usize>(sorter: Option<Sorter<N>>) -> Result<crate::store::sort::Sorted<N>> {
+    sorter.unwrap_or_else(|| Sorter::new(0)).finish()
+}
+
+/// Whether two records begin with the same two numbers.
+fn twice(sorter: Option<Sorter<3>>) -> Result<bool> {
+    let mut last: Option<[u64; 3]> = None;
+    for record in sorted(sorter)? {
+        let record = record?;
+        if last.replace(record).is_some_and(|last| last[..2] == record[..2]) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}

@@ -1,0 +1,59 @@
+//! `merge`: the documents of one database into another.
+
+use super::copy::Progress;
+use super::database::Database;
+use super::restore::{Outcome, Restored};
+use crate::error::Result;
+
+/// Documents, or windows of them, that are taken over in one commit.
+const AT_ONCE: usize = 4096;
+
+/// What became of the documents of the other database.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Merged {
+    /// Keys that were not there.
+    pub added: u64,
+    /// Keys that were there with another text and had been seen earlier: they hold the other's text now.
+    pub updated: u64,
+    /// Keys that were there with the same text, or had been seen as late.
+    pub kept: u64,
+}
+
+impl Database {
+    /// Takes over the documents of a database with the same parameters. Of a key that both have, the text that was seen last
+    /// stays, this database's when both were seen at the same time. Numbers are given anew; what is alike across both
+    /// joins clusters.
+    pub fn merge(&self, from: &Database, progress: Progress) -> Result<Merged> {
+        self.params().check_same(from.params())?;
+        let view = from.view();
+        let mut merged = Merged::default();
+        let (mut waiting, mut weight, mut done) = (Vec::new(), 0, 0);
+        view.living_documents(0, |_, document| {
+            let restored = Restored::of(&view, document)?;
+            weight += restored.weight();
+            waiting.push(restored);
+            if weight >= AT_ONCE {
+                done += waiting.len() as u64;
+                self.take_over(std::mem::take(&mut waiting), std::mem::take(&mut weight), &mut merged)?;
+                progress("merge", done, view.counters.documents);
+            }
+            Ok(true)
+        })?;
+        self.take_over(waiting, weight, &mut merged)?;
+        Ok(merged)
+    }
+
+    fn take_over(&self, some: Vec<Restored>, weight: usize, merged: &mut Merged) -> Result<()> {
+        let outcomes = self.commit(weight, false, move |batch| {
+            some.iter().map(|restored| batch.restore(restored)).collect::<Result<Vec<Outcome>>>()
+        })?;
+        for outcome in outcomes {
+            match outcome {
+                Outcome::Added => merged.added += 1,
+                Outcome::Updated => merged.updated += 1,
+                Outcome::Kept => merged.kept += 1,
+            }
+        }
+        Ok(())
+    }
+}

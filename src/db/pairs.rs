@@ -1,0 +1,361 @@
+//! `pairs`: every two stored documents that are alike.
+//!
+//! The index is walked once in its own order: contents that stand together under a term are candidates of each other. The
+//! pairs are sorted outside of memory, so that each is verified once and its first text is read once for all its pairs.
+//! By Hamming distance the permuted tables are walked in the same way (Manku et al. 2007, section 4: fingerprints against
+//! all others by sequential reads).
+
+use super::candidate::{HOT, YIELD_OF_HOT};
+use super::database::Database;
+use super::measures::{self, Measures};
+use super::query::{Accept, Confirm, Measure, Verifier};
+use super::reader::Reader;
+use crate::error::{Error, Result};
+use crate::id::{ContentId, DocId};
+use crate::index::TableDesign;
+use crate::index::term::{Address, Space};
+use crate::sketch::{Interval, Sketch};
+use crate::store::sort::{Sorted, Sorter};
+use crate::store::view::View;
+use std::ops::ControlFlow;
+
+/// Pairs that are verified between two calls of the caller.
+const BATCH: usize = 8192;
+
+/// Which pairs to list.
+#[derive(Clone, Debug)]
+pub struct PairOptions {
+    /// Resemblance, agreement or Hamming distance; resemblance at the threshold of the database by default.
+    pub by: Option<Measure>,
+    /// Which end of the interval decides.
+    pub accept: Accept,
+    /// Measures that must agree.
+    pub confirm: Vec<Confirm>,
+    /// Pair every document that holds a text, not only the first.
+    pub copies: bool,
+    /// Bytes for sorting candidates; more of them go to temporary files.
+    pub memory: usize,
+    /// Threads that verify.
+    pub threads: usize,
+}
+
+impl Default for PairOptions {
+    fn default() -> Self {
+        PairOptions {
+            by: None,
+            accept: Accept::default(),
+            confirm: Vec::new(),
+            copies: false,
+            memory: 64 << 20,
+            threads: 1,
+        }
+    }
+}
+
+/// Two documents that are alike.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pair {
+    /// The key of the one whose text was stored first.
+    pub a: String,
+    /// The key of the other.
+    pub b: String,
+    /// The estimated resemblance.
+    pub resemblance: Option<f64>,
+    /// Its 95 % interval.
+    pub interval: Option<Interval>,
+    /// In how many of 64 bits the simhashes differ.
+    pub hamming: Option<u32>,
+    /// Whether both hold the same text.
+    pub exact: bool,
+}
+
+/// What a caller of [`Database::pairs`] is told.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum PairEvent {
+    /// The next pair.
+    Pair(Pair),
+    /// So many of so many index entries were walked over.
+    Walked(u64, u64),
+    /// So many candidate pairs were verified.
+    Verified(u64),
+}
+
+/// How a listing of pairs went.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct PairSummary {
+    /// Candidate pairs that were verified.
+    pub candidates: u64,
+    /// Terms shared by too many contents, whose contents were paired with some of them only.
+    pub bounded: u64,
+    /// When the threshold asked for lies below what the index was made for: the share of the pairs at it that are found.
+    pub expected_recall: Option<f64>,
+}
+
+impl Database {
+    /// Tells every two documents that are alike, each pair once: first those of the same text, then the others by their
+    /// texts in the order of storing. Only the first document of a text is paired, and with each of its copies, unless
+    /// `copies`. Memory is bounded by the options.
+    pub fn pairs<B>(
+        &self,
+        options: &PairOptions,
+        mut each: impl FnMut(PairEvent) -> ControlFlow<B>,
+    ) -> Result<(PairSummary, Option<B>)> {
+        let verifier = Verifier::new(self, options.by, options.accept, &options.confirm)?;
+        let view = self.view();
+        let mut summary =
+            PairSummary { expected_recall: verifier.expected_recall(), ..PairSummary::default() };
+        if let ControlFlow::Break(value) = exact_pairs(&view, options.copies, &mut each)? {
+            return Ok((summary, Some(value)));
+        }
+        let mut gathering = Gathering::new(&view, options.memory);
+        let gathered = match verifier.by() {
+            Measure::Resemblance(_) | Measure::Agreement(_) => gathering.bands(&mut each)?,
+            Measure::Hamming(distance) => {
+                gathering.simhashes(&self.indexing().tables, distance, &mut each)?
+            }
+            _ => {
+                return Err(Error::invalid(
+                    "pairs",
+                    "list them by resemblance, agreement or Hamming distance",
+                ));
+            }
+        };
+        summary.bounded = gathering.bounded;
+        if let ControlFlow::Break(value) = gathered {
+            return Ok((summary, Some(value)));
+        }
+        let mut candidates = gathering.sorter.finish()?;
+        loop {
+            let batch = next_batch(&mut candidates)?;
+            if batch.is_empty() {
+                return Ok((summary, None));
+            }
+            summary.candidates += batch.len() as u64;
+            for (pair, measures) in verify(&view, &verifier, &batch, options.threads)? {
+                if let ControlFlow::Break(value) = tell(&view, pair, &measures, options.copies, &mut each)? {
+                    return Ok((summary, Some(value)));
+                }
+            }
+            if let ControlFlow::Break(value) = each(PairEvent::Verified(summary.candidates)) {
+                return Ok((summary, Some(value)));
+            }
+        }
+    }
+}
+
+fn next_batch(candidates: &mut Sorted<2>) -> Result<Vec<[u64; 2]>> {
+    candidates.take(BATCH).collect()
+}
+
+/// Candidate pairs under way.
+struct Gathering<'v> {
+    view: &'v View,
+    sorter: Sorter<2>,
+    bounded: u64,
+    walked: u64,
+}
+
+type Each<'e, B> = &'e mut dyn FnMut(PairEvent) -> ControlFlow<B>;
+
+impl<'v> Gathering<'v> {
+    fn new(view: &'v View, memory: usize) -> Self {
+        Gathering { view, sorter: Sorter::new(memory), bounded: 0, walked: 0 }
+    }
+
+    fn push(&mut self, a: u64, b: u64) -> Result<()> {
+        if a == b { Ok(()) } else { self.sorter.push([a.min(b), a.max(b)]) }
+    }
+
+    /// Tells now and then how far the walk is.
+    fn step<B>(&mut self, each: Each<B>) -> ControlFlow<B> {
+        self.walked += 1;
+        match self.walked.is_multiple_of(1 << 20) {
+            true => each(PairEvent::Walked(self.walked, self.view.entries())),
+            false => ControlFlow::Continue(()),
+        }
+    }
+
+    /// Contents that share a band.
+    fn bands<B>(&mut self, each: Each<B>) -> Result<ControlFlow<B>> {
+        let view = self.view;
+        let (mut sharing, mut stopped) = (Sharing::default(), None);
+        view.walk(Address::first(Space::CONTENTS), |address, content| {
+            if address.space() != Space::CONTENTS {
+                return Ok(false);
+            }
+            if sharing.address != Some(address) {
+                self.pair_all(&std::mem::take(&mut sharing))?;
+                sharing.address = Some(address);
+            }
+            self.share(&mut sharing, content)?;
+            stopped = self.step(each).break_value();
+            Ok(stopped.is_none())
+        })?;
+        self.pair_all(&sharing)?;
+        Ok(stopped.map_or(ControlFlow::Continue(()), ControlFlow::Break))
+    }
+
+    /// Notes one more content of a term; of a hot one it is paired with what the term yields.
+    fn share(&mut self, sharing: &mut Sharing, content: u64) -> Result<()> {
+        sharing.contents.push(content);
+        if sharing.contents.len() > HOT && sharing.yielded.is_empty() {
+            self.bounded += 1;
+            sharing.yielded = sharing.contents[..YIELD_OF_HOT].to_vec();
+            for at in 0..YIELD_OF_HOT {
+                let top = ContentId(self.view.cluster(ContentId(sharing.contents[at]))?.0);
+                if self.view.is_alive(top) {
+                    sharing.yielded.push(top.0);
+                }
+            }
+        }
+        if !sharing.yielded.is_empty() {
+            for content in sharing.contents.drain(..) {
+                sharing.yielded.iter().try_for_each(|&yielded| self.push(content, yielded))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Pairs the contents of a term that is not hot.
+    fn pair_all(&mut self, sharing: &Sharing) -> Result<()> {
+        for (at, &content) in sharing.contents.iter().enumerate() {
+            sharing.contents[..at].iter().try_for_each(|&other| self.push(other, content))?;
+        }
+        Ok(())
+    }
+
+    /// Contents that share a prefix in a permuted table and whose stored bits are close enough.
+    fn simhashes<B>(&mut self, tables: &TableDesign, distance: u32, each: Each<B>) -> Result<ControlFlow<B>> {
+        let view = self.view;
+        let mut prefix: Vec<(Address, u64)> = Vec::new();
+        let mut stopped = None;
+        view.walk(Address::first(Space::simhash(0)), |address, content| {
+            if !address.space().is_simhash() {
+                return Ok(false);
+            }
+            if prefix.first().is_some_and(|first| !tables.share_prefix(first.0, address)) {
+                prefix.clear();
+            }
+            for &(other, number) in &prefix {
+                if !TableDesign::is_apart(other, address, distance) {
+                    self.push(number, content)?;
+                }
+            }
+            prefix.push((address, content));
+            stopped = self.step(each).break_value();
+            Ok(stopped.is_none())
+        })?;
+        Ok(stopped.map_or(ControlFlow::Continue(()), ControlFlow::Break))
+    }
+}
+
+/// The contents of one term, as far as they were met.
+#[derive(Default)]
+struct Sharing {
+    address: Option<Address>,
+    /// Those that are not paired yet.
+    contents: Vec<u64>,
+    /// What the term yields, once it is known to be hot.
+    yielded: Vec<u64>,
+}
+
+/// Verifies pairs on some threads; what passed, in order.
+fn verify(
+    view: &View,
+    verifier: &Verifier,
+    pairs: &[[u64; 2]],
+    threads: usize,
+) -> Result<Vec<([u64; 2], Measures)>> {
+    let share = pairs.len().div_ceil(threads.max(1)).max(1);
+    let verified: Vec<Result<Vec<([u64; 2], Measures)>>> = std::thread::scope(|scope| {
+        let work = |part| move || verify_part(view, verifier, part);
+        let threads: Vec<_> = pairs.chunks(share).map(|part| scope.spawn(work(part))).collect();
+        let panicked = || Err(Error::Failed("a thread panicked while verifying".into()));
+        threads.into_iter().map(|thread| thread.join().unwrap_or_else(|_| panicked())).collect()
+    });
+    let mut all = Vec::new();
+    for part in verified {
+        all.extend(part?);
+    }
+    Ok(all)
+}
+
+fn verify_part(view: &View, verifier: &Verifier, pairs: &[[u64; 2]]) -> Result<Vec<([u64; 2], Measures)>> {
+    let mut kept = Vec::new();
+    let mut first: Option<(u64, Sketch)> = None;
+    for &[a, b] in pairs {
+        if first.as_ref().is_none_or(|first| first.0 != a) {
+            first = Some((a, view.content(ContentId(a), Sketch::of_record)?));
+        }
+        if let Some((_, sketch)) = &first {
+            let measures = measures::measure(view, sketch, ContentId(b))?;
+            if verifier.verify(view, sketch, &measures)? {
+                kept.push(([a, b], measures));
+            }
+        }
+    }
+    Ok(kept)
+}
+
+/// The documents that hold a content, the first only unless `copies`.
+fn documents(view: &View, content: u64, copies: bool) -> Result<Vec<DocId>> {
+    let founder = view.content(ContentId(content), |record| Ok(DocId(record.founder)))?;
+    let holders = view.holders(ContentId(content), founder)?;
+    Ok(holders.iter().take(if copies { usize::MAX } else { 1 }).map(DocId).collect())
+}
+
+/// Tells a verified pair of contents.
+fn tell<B>(
+    view: &View,
+    [a, b]: [u64; 2],
+    measures: &Measures,
+    copies: bool,
+    each: Each<B>,
+) -> Result<ControlFlow<B>> {
+    let others = documents(view, b, copies)?;
+    for first in documents(view, a, copies)? {
+        let key = view.document(first)?.key;
+        for &other in &others {
+            let told = each(PairEvent::Pair(Pair {
+                a: key.clone(),
+                b: view.document(other)?.key,
+                resemblance: measures.resemblance.map(|estimate| estimate.value),
+                interval: measures.resemblance.map(|estimate| estimate.interval),
+                hamming: measures.hamming,
+                exact: false,
+            }));
+            if told.is_break() {
+                return Ok(told);
+            }
+        }
+    }
+    Ok(ControlFlow::Continue(()))
+}
+
+/// Tells the documents of one text: the first with each other, or all with all.
+fn exact_pairs<B>(view: &View, copies: bool, each: Each<B>) -> Result<ControlFlow<B>> {
+    let mut stopped = None;
+    view.each_held(&mut |content| {
+        if view.marks.is_dead(content) || stopped.is_some() {
+            return Ok(());
+        }
+        let holders = documents(view, content, true)?;
+        let firsts = if copies { holders.len() } else { 1 };
+        for (at, &first) in holders.iter().enumerate().take(firsts) {
+            let key = view.document(first)?.key;
+            for &other in &holders[at + 1..] {
+                let b = view.document(other)?.key;
+                let interval = Some(Interval { low: 1.0, high: 1.0 });
+                let (a, resemblance, hamming) = (key.clone(), Some(1.0), Some(0));
+                let pair = Pair { a, b, resemblance, interval, hamming, exact: true };
+                if let ControlFlow::Break(value) = each(PairEvent::Pair(pair)) {
+                    stopped = Some(value);
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
+    })?;
+    Ok(stopped.map_or(ControlFlow::Continue(()), ControlFlow::Break))
+}

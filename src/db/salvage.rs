@@ -1,0 +1,194 @@
+//! Salvaging: a new file from every record of a damaged one that is still whole, with a list of what is lost.
+
+use super::copy::{Postings, Progress, post_content, write_anew};
+use super::database::{Database, Options};
+use super::params::Params;
+use crate::error::{Error, Result};
+use crate::id::ContentId;
+use crate::index::indexing::Indexing;
+use crate::index::term::Term;
+use crate::store::beside;
+use crate::store::build::Builder;
+use crate::store::disk::{Disk, FileDisk};
+use crate::store::frame::Kind;
+use crate::store::postings::IdSet;
+use crate::store::record::{ContentRecord, Counters, DocumentRecord};
+use crate::store::remains::Remains;
+use crate::store::salvage::{Frames, scan};
+use crate::store::sort::Sorter;
+use crate::store::view::StoredDocument;
+use std::path::Path;
+use std::sync::Arc;
+
+/// What was saved of a damaged file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Salvaged {
+    /// Documents in the new file.
+    pub documents: u64,
+    /// Contents in the new file.
+    pub contents: u64,
+    /// Keys whose record is there and whose text's sketches are lost: add those texts again.
+    pub lost_keys: Vec<String>,
+    /// Documents whose record is lost too: their keys are not known. At most so many; what was removed and compacted away
+    /// cannot be told from them.
+    pub lost_documents: u64,
+    /// Whether what changed since documents were added could be read: new texts, last-seen times, removals. Without it,
+    /// documents are as they were first added, and removed ones are back.
+    pub changes_known: bool,
+}
+
+impl Database {
+    /// Writes every whole record of a damaged file beside it, with index and clusters made from the sketches, and puts that
+    /// in its place.
+    pub fn salvage(path: impl AsRef<Path>, options: Options, progress: Progress) -> Result<Salvaged> {
+        let path = path.as_ref();
+        let disk: Arc<dyn Disk> = Arc::new(FileDisk::open_writable(path)?);
+        let mut salvaged = Salvaged::default();
+        beside::replace(path, |new| {
+            salvaged = Self::salvage_onto(disk.clone(), new, options.memory, progress)?;
+            Ok(())
+        })?;
+        Ok(salvaged)
+    }
+
+    /// Writes every whole record of a damaged database to an empty medium.
+    pub fn salvage_onto(
+        damaged: Arc<dyn Disk>,
+        disk: Arc<dyn Disk>,
+        memory: usize,
+        progress: Progress,
+    ) -> Result<Salvaged> {
+        progress("search for records", 0, 1);
+        let frames = scan(&*damaged)?;
+        let lost =
+            || Error::corrupt("file", "its parameters are lost: nothing in it can be read without them");
+        let params = Params::from_json(frames.params.as_ref().ok_or_else(lost)?)?;
+        let id = frames.database.ok_or_else(lost)?;
+        let remains = Remains::of(damaged.clone(), memory / 4);
+        let mut salvaging = Salvaging {
+            damaged: &*damaged,
+            frames: &frames,
+            remains: &remains,
+            indexing: params.indexing()?,
+            memory,
+            salvaged: Salvaged { changes_known: remains.is_whole(), ..Salvaged::default() },
+        };
+        let before = Counters { epoch: frames.epoch, ..remains.counters().unwrap_or_default() };
+        write_anew(&disk, &params, id, &before, memory, |builder| salvaging.copy(builder))?;
+        let salvaged = salvaging.salvaged;
+        let copy = Database::open_on(disk, Options { memory, ..Options::default() })?;
+        copy.form_clusters(progress)?;
+        copy.close()?;
+        Ok(salvaged)
+    }
+}
+
+struct Salvaging<'s> {
+    damaged: &'s dyn Disk,
+    frames: &'s Frames,
+    remains: &'s Remains,
+    indexing: Indexing,
+    memory: usize,
+    salvaged: Salvaged,
+}
+
+impl Salvaging<'_> {
+    fn copy(&mut self, builder: &mut Builder) -> Result<Postings<'static>> {
+        let twice = self.keys_given_twice()?;
+        let (mut present, mut whole) = (IdSet::new(), IdSet::new());
+        self.frames.records(self.damaged, Kind::Contents, self.memory / 8, |id, record| {
+            if ContentRecord::decode(record)?.passage.is_none() {
+                whole.insert(id);
+            }
+            Ok(())
+        })?;
+        let mut postings = Sorter::new(self.memory / 4);
+        let mut held = Sorter::<2>::new(self.memory / 8);
+        let mut lost_keys = Vec::new();
+        self.documents(|id, document| {
+            present.insert(id);
+            if twice.contains(id) {
+                return Ok(());
+            }
+            if !whole.contains(document.content.0) {
+                lost_keys.push(document.key);
+                return Ok(());
+            }
+            held.push([document.content.0, id])
+        })?;
+        self.contents(builder, held, &mut postings)?;
+        let mut documents = 0;
+        self.documents(|id, document| {
+            if twice.contains(id) || !whole.contains(document.content.0) {
+                return Ok(());
+            }
+            documents += 1;
+            postings.push([Indexing::key(&document.key).bits(), id])?;
+            let last_seen = document.last_seen.filter(|_| document.last_seen != document.first_seen);
+            let (key, content, first_seen) = (&document.key, document.content.0, document.first_seen);
+            builder.document(id, &DocumentRecord { key, content, first_seen, last_seen })
+        })?;
+        let given = self.remains.counters().map_or(0, |counters| counters.documents);
+        self.salvaged.documents = documents;
+        self.salvaged.contents = builder.counters.contents;
+        self.salvaged.lost_documents = given.saturating_sub(documents + lost_keys.len() as u64);
+        self.salvaged.lost_keys = lost_keys;
+        Ok(Postings::Sorted(postings))
+    }
+
+    /// Every document that was not removed, as far as that is known, in its newest state.
+    fn documents(&self, mut each: impl FnMut(u64, StoredDocument) -> Result<()>) -> Result<()> {
+        self.frames.records(self.damaged, Kind::Documents, self.memory / 8, |id, record| {
+            let document = StoredDocument::recorded(DocumentRecord::decode(record)?);
+            match self.remains.newest(id, document) {
+                Some(document) => each(id, document),
+                None => Ok(()),
+            }
+        })
+    }
+
+    /// Documents whose key a later one has: they were removed before that was added.
+    fn keys_given_twice(&self) -> Result<IdSet> {
+        let mut keys = Sorter::<3>::new(self.memory / 8);
+        self.documents(|id, document| {
+            let [high, low] = Term::wide_of_key(&document.key);
+            keys.push([high, low, id])
+        })?;
+        let (mut last, mut twice): (Option<[u64; 3]>, IdSet) = (None, IdSet::new());
+        for key in keys.finish()? {
+            let key = key?;
+            if let Some(earlier) = last.replace(key).filter(|earlier| earlier[..2] == key[..2]) {
+                twice.insert(earlier[2]);
+            }
+        }
+        Ok(twice)
+    }
+
+    /// Copies the contents that documents hold, and their passages.
+    fn contents(&self, builder: &mut Builder, held: Sorter<2>, postings: &mut Sorter<2>) -> Result<()> {
+        let mut held = held.finish()?.peekable();
+        let mut copied = IdSet::new();
+        self.frames.records(self.damaged, Kind::Contents, self.memory / 8, |id, bytes| {
+            let record = ContentRecord::decode(bytes)?;
+            if let Some(passage) = record.passage {
+                if copied.contains(passage.parent) {
+                    builder.content(ContentId(id), &record)?;
+                    post_content(&self.indexing, &record, |address| postings.push([address.bits(), id]))?;
+                }
+                return Ok(());
+            }
+            let mut holders = IdSet::new();
+            while let Some(pair) = held.next_if(|pair| pair.as_ref().map_or(true, |pair| pair[0] <= id)) {
+                let [content, document] = pair?;
+                if content == id {
+                    holders.insert(document);
+                }
+            }
+            let Some(founder) = holders.min() else { return Ok(()) };
+            copied.insert(id);
+            builder.content(ContentId(id), &ContentRecord { founder, ..record.clone() })?;
+            builder.hold(ContentId(id), holders)?;
+            post_content(&self.indexing, &record, |address| postings.push([address.bits(), id]))
+        })
+    }
+}

@@ -1,0 +1,298 @@
+//! `verify`: whether a file is what was written, and whether its parts agree.
+
+use super::copy::derived;
+use super::database::{Database, Options};
+use super::reader::Reader;
+use crate::error::{Error, Result};
+use crate::id::{ContentId, DocId};
+use crate::index::term::Address;
+use crate::sketch::{EditSignature, Sample};
+use crate::store::disk::{Disk, FileDisk};
+use crate::store::pages;
+use crate::store::postings::IdSet;
+use crate::store::record::ContentRecord;
+use crate::store::salvage;
+use crate::store::view::View;
+use std::path::Path;
+use std::sync::Arc;
+
+/// The most places that are named; all are counted.
+const NAMED: usize = 1000;
+
+/// A place where a file is not what it should be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Damage {
+    /// The place.
+    pub at: String,
+    /// What is wrong there.
+    pub what: String,
+}
+
+/// What a look at a whole file found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Verified {
+    /// Pages of 4 KiB whose seals were checked.
+    pub pages: u64,
+    /// Living documents that were checked.
+    pub documents: u64,
+    /// Living contents that were checked, passages among them.
+    pub contents: u64,
+    /// Index entries that were read.
+    pub entries: u64,
+    /// Clusters of several contents that were checked.
+    pub clusters: u64,
+    /// Whether the index was derived again from the sketches and compared.
+    pub deep: bool,
+    /// Places that are wrong, up to 1,000 of them.
+    pub damage: Vec<Damage>,
+    /// How many places are wrong.
+    pub damaged: u64,
+    /// Of a damaged file: contents and documents in frames that are whole, which salvaging keeps.
+    pub intact: Option<(u64, u64)>,
+}
+
+impl Verified {
+    fn damage(&mut self, at: impl ToString, what: impl ToString) {
+        self.damaged += 1;
+        if self.damage.len() < NAMED {
+            self.damage.push(Damage { at: at.to_string(), what: what.to_string() });
+        }
+    }
+
+    /// Notes a failure that is damage; others, such as a disk that cannot be read, end the look.
+    fn note(&mut self, result: Result<()>) -> Result<()> {
+        match result {
+            Err(Error::Corrupt { at, what }) => {
+                self.damage(at, what);
+                Ok(())
+            }
+            other => other,
+        }
+    }
+}
+
+impl Database {
+    /// Looks at a whole file, also at one that cannot be opened. `deep`: derives the index again and compares.
+    pub fn verify_at(path: impl AsRef<Path>, options: Options, deep: bool) -> Result<Verified> {
+        let options = Options { read_only: true, ..options };
+        let disk: Arc<dyn Disk> = Arc::new(FileDisk::open_read_only(path.as_ref())?);
+        match Database::load(disk.clone(), options, path.as_ref()) {
+            Ok(db) => db.verify(deep),
+            Err(Error::Corrupt { at, what }) => {
+                let mut verified = Verified { deep, ..Verified::default() };
+                verified.damage(at, what);
+                verified.check_seals(&disk)?;
+                verified.count_intact(&disk)?;
+                Ok(verified)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Looks at the whole file: every seal, every record, every block, counts, holders, clusters. `deep`: derives the index
+    /// again from the sketches and compares, with temporary files when it does not fit into memory.
+    pub fn verify(&self, deep: bool) -> Result<Verified> {
+        let view = self.view();
+        let mut verified = Verified { deep, ..Verified::default() };
+        let disk = self.shared_disk();
+        verified.check_seals(&disk)?;
+        let mut living = IdSet::new();
+        let checked = verified.check_contents(self, &view, &mut living);
+        verified.note(checked)?;
+        let checked = verified.check_documents(&view, &living);
+        verified.note(checked)?;
+        let checked = verified.check_runs(&view);
+        verified.note(checked)?;
+        let checked = verified.check_clusters(&view);
+        verified.note(checked)?;
+        if deep {
+            let checked = verified.check_derived(self, &view);
+            verified.note(checked)?;
+        }
+        if verified.damaged > 0 {
+            verified.count_intact(&disk)?;
+        }
+        Ok(verified)
+    }
+}
+
+impl Verified {
+    fn check_seals(&mut self, disk: &Arc<dyn Disk>) -> Result<()> {
+        let checked = pages::check_all(disk.clone(), &mut |broken| {
+            self.damage(format!("page at byte {}", broken.at), broken.what)
+        });
+        self.pages = checked?;
+        Ok(())
+    }
+
+    fn count_intact(&mut self, disk: &Arc<dyn Disk>) -> Result<()> {
+        let frames = salvage::scan(&**disk)?;
+        self.intact = Some((frames.contents, frames.documents));
+        Ok(())
+    }
+
+    fn check_contents(&mut self, db: &Database, view: &View, living: &mut IdSet) -> Result<()> {
+        let (mut contents, mut passages) = (0, 0);
+        let mut last: Option<u64> = None;
+        view.contents_from(0, |id, record| {
+            if last.replace(id).is_some_and(|last| last >= id) {
+                self.damage(format!("content {id}"), "its number does not ascend");
+            }
+            if !view.is_alive(ContentId(id)) {
+                return Ok(());
+            }
+            living.insert(id);
+            self.contents += 1;
+            if record.passage.is_some() {
+                passages += 1
+            } else {
+                contents += 1
+            }
+            if let Err(error) = check_sketches(db, &record) {
+                self.damage(format!("content {id}"), error);
+            }
+            Ok(())
+        })?;
+        let counters = &view.counters;
+        if (contents, passages) != (counters.contents, counters.passages) {
+            self.damage(
+                "contents",
+                format!(
+                    "there are {contents} and {passages} passages, counted were {} and {}",
+                    counters.contents, counters.passages
+                ),
+            );
+        }
+        if last.is_some_and(|last| last >= counters.next_content) {
+            self.damage("contents", "there are more than the counters know");
+        }
+        Ok(())
+    }
+
+    fn check_documents(&mut self, view: &View, living: &IdSet) -> Result<()> {
+        view.living_documents(0, |id, document| {
+            self.documents += 1;
+            let held = match living.contains(document.content.0) {
+                true => {
+                    let founder = view.content(document.content, |record| Ok(DocId(record.founder)))?;
+                    view.holders(document.content, founder)?.contains(id.0)
+                }
+                false => false,
+            };
+            if !held {
+                self.damage(
+                    format!("document {id}"),
+                    format!("content {} does not know it", document.content),
+                );
+            }
+            Ok(true)
+        })?;
+        let mut held = 0;
+        for content in living {
+            let founder = view.content(ContentId(content), |record| {
+                Ok(record.passage.is_none().then_some(DocId(record.founder)))
+            })?;
+            held += founder
+                .map_or(Ok(0), |founder| view.holders(ContentId(content), founder).map(|set| set.len()))?;
+        }
+        let counted = view.counters.documents;
+        if (self.documents, held) != (counted, counted) {
+            self.damage(
+                "documents",
+                format!("there are {}, held are {held}, counted were {counted}", self.documents),
+            );
+        }
+        Ok(())
+    }
+
+    fn check_runs(&mut self, view: &View) -> Result<()> {
+        for run in &view.runs {
+            let checked = run.check();
+            match checked {
+                Ok(entries) => self.entries += entries,
+                Err(error) => self.note(Err(error))?,
+            }
+        }
+        Ok(())
+    }
+
+    fn check_clusters(&mut self, view: &View) -> Result<()> {
+        let (mut below, mut members_below) = (0u64, 0u64);
+        view.clusters.each_parent(|content, parent| {
+            below += 1;
+            if parent >= content || content >= view.counters.next_content {
+                self.damage(format!("cluster of content {content}"), "its parent is not older");
+            }
+            Ok(())
+        })?;
+        view.clusters.each(|cluster, members| {
+            self.clusters += 1;
+            members_below += members.len().saturating_sub(1);
+            let mut astray = members.iter().filter_map(|member| match view.cluster(ContentId(member)) {
+                Ok(of) if of == cluster => None,
+                Ok(_) => Some(Ok(member)),
+                Err(error) => Some(Err(error)),
+            });
+            match astray.next().transpose()? {
+                Some(member) => {
+                    self.damage(format!("cluster {cluster}"), format!("content {member} is in another"))
+                }
+                None if members.min() != Some(cluster.0) => {
+                    self.damage(format!("cluster {cluster}"), "its first member is another")
+                }
+                None => {}
+            }
+            Ok(())
+        })?;
+        if below != members_below {
+            self.damage("clusters", format!("{below} contents have a parent, {members_below} are members"));
+        }
+        Ok(())
+    }
+
+    fn check_derived(&mut self, db: &Database, view: &View) -> Result<()> {
+        let mut derived = derived(view, db.indexing(), db.memory() / 4)?.finish()?.peekable();
+        let name = |[address, id]: [u64; 2]| format!("posting {address:012x} of {id}");
+        let mut last = None;
+        view.walk(Address::from_bits(0), |address, id| {
+            let stored = [address.bits(), id];
+            // A term may come twice from one content.
+            if last.replace(stored) == Some(stored) {
+                return Ok(true);
+            }
+            while let Some(expected) = derived.next_if(|next| next.as_ref().is_ok_and(|next| *next < stored))
+            {
+                self.damage(name(expected?), "the index lacks it");
+            }
+            match derived
+                .next_if(|next| next.as_ref().is_err() || next.as_ref().is_ok_and(|next| *next == stored))
+            {
+                Some(Err(error)) => return Err(error),
+                Some(Ok(_)) => {}
+                None => self.damage(name(stored), "no sketch gives it"),
+            }
+            Ok(true)
+        })?;
+        for expected in derived {
+            self.damage(name(expected?), "the index lacks it");
+        }
+        Ok(())
+    }
+}
+
+/// Whether the sketches of a record are what the parameters say.
+fn check_sketches(db: &Database, record: &ContentRecord) -> Result<()> {
+    let wrong = |what| Err(Error::corrupt("record", what));
+    let sample = record.sample.map(Sample::decode).transpose()?;
+    record.edit.map(EditSignature::decode).transpose()?;
+    let params = &db.params().sketch;
+    if sample.is_some_and(|sample| sample.values().len() > params.sample) {
+        return wrong("its sample has more values than the parameters say");
+    }
+    match record.signature {
+        Some(signature) if signature.len() != 2 * params.minhashes => {
+            wrong("its signature is not of as many entries as the parameters say")
+        }
+        _ => Ok(()),
+    }
+}

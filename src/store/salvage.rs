@@ -1,0 +1,133 @@
+//! Frames found by scanning: what can be saved of a file whose tables are lost.
+//!
+//! A frame says of itself what it is and has a checksum of its own, so neither redb nor the seals are asked. Frames that
+//! were written and never committed lie in a file too: of two records with one number the one of the higher epoch counts.
+
+use super::disk::Disk;
+use super::frame::{Frame, HEADER, Kind, MAGIC};
+use super::pages;
+use super::sort::Sorter;
+use crate::error::{Error, Result};
+use crate::id::DatabaseId;
+
+/// Bytes that are searched at a time.
+const CHUNK: usize = 1 << 20;
+/// No frame is longer.
+const LONGEST: usize = 1 << 28;
+
+/// The whole frames of a file.
+#[derive(Debug, Default)]
+pub(crate) struct Frames {
+    pub database: Option<DatabaseId>,
+    /// The parameters, in whatever form the layer above reads.
+    pub params: Option<Vec<u8>>,
+    /// Records of contents and documents, those that are dead or were never committed among them.
+    pub contents: u64,
+    pub documents: u64,
+    /// The highest epoch of any.
+    pub epoch: u32,
+    /// Kind, place and length of each.
+    places: Vec<(Kind, u64, usize)>,
+}
+
+/// Finds every whole frame.
+pub(crate) fn scan(disk: &dyn Disk) -> Result<Frames> {
+    let len = pages::content_len(disk)?;
+    let mut frames = Frames::default();
+    let mut chunk = Vec::new();
+    let (mut start, mut at) = (0, 0);
+    while at + (HEADER as u64) < len {
+        let behind = chunk.get((at - start) as usize..).unwrap_or_default();
+        match behind.windows(MAGIC.len()).position(|window| window == MAGIC) {
+            Some(before) => {
+                at += before as u64;
+                at += frames.look(disk, at, len)?;
+            }
+            None => {
+                // The magic may lie across the end of what was searched.
+                at = at.max((start + chunk.len() as u64).saturating_sub(MAGIC.len() as u64 - 1));
+                start = at;
+                chunk.resize(CHUNK.min((len - at) as usize), 0);
+                pages::read_unchecked(disk, at, &mut chunk)?;
+                if chunk.len() < HEADER {
+                    break;
+                }
+            }
+        }
+    }
+    Ok(frames)
+}
+
+impl Frames {
+    /// Takes the frame at a place, if it is a whole one: how far to go on.
+    fn look(&mut self, disk: &dyn Disk, at: u64, len: u64) -> Result<u64> {
+        let mut head = [0; HEADER];
+        if at + HEADER as u64 > len {
+            return Ok(1);
+        }
+        pages::read_unchecked(disk, at, &mut head)?;
+        let Some((kind, database, epoch, length)) = Frame::label(&head) else { return Ok(1) };
+        if length > LONGEST || at + length as u64 > len {
+            return Ok(1);
+        }
+        let bytes = read(disk, at, length)?;
+        let Ok(frame) = Frame::parse(kind, database, &bytes).and_then(|frame| frame.check().map(|()| frame))
+        else {
+            return Ok(1);
+        };
+        match kind {
+            Kind::Contents => self.contents += frame.len() as u64,
+            Kind::Documents => self.documents += frame.len() as u64,
+            Kind::Params => {
+                self.database = Some(database);
+                self.params = frame.record(0)?.map(<[u8]>::to_vec);
+            }
+        }
+        self.epoch = self.epoch.max(epoch);
+        self.places.push((kind, at, length));
+        Ok(length as u64)
+    }
+
+    /// Calls `each` with every record of a kind by ascending number, the newest of each.
+    pub fn records(
+        &self,
+        disk: &dyn Disk,
+        kind: Kind,
+        memory: usize,
+        mut each: impl FnMut(u64, &[u8]) -> Result<()>,
+    ) -> Result<()> {
+        let database = self.database.ok_or_else(|| Error::corrupt("file", "no frame names the database"))?;
+        let mut sorter = Sorter::<3>::new(memory);
+        for (place, &(_, at, length)) in self.places.iter().enumerate().filter(|(_, place)| place.0 == kind) {
+            let bytes = read(disk, at, length)?;
+            // Frames of another database lie here when the file was copied over one.
+            let Ok(frame) = Frame::parse(kind, database, &bytes) else { continue };
+            for record in frame.records() {
+                sorter.push([record?.0, u64::from(u32::MAX - frame.epoch()), place as u64])?;
+            }
+        }
+        let (mut last, mut open): (Option<u64>, Option<(u64, Vec<u8>)>) = (None, None);
+        for record in sorter.finish()? {
+            let [id, _, place] = record?;
+            if last.replace(id) == Some(id) {
+                continue;
+            }
+            if open.as_ref().is_none_or(|open| open.0 != place) {
+                let (_, at, length) = self.places[place as usize];
+                open = Some((place, read(disk, at, length)?));
+            }
+            if let Some((_, bytes)) = &open
+                && let Some(record) = Frame::parse(kind, database, bytes)?.record(id)?
+            {
+                each(id, record)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn read(disk: &dyn Disk, at: u64, length: usize) -> Result<Vec<u8>> {
+    let mut bytes = vec![0; length];
+    pages::read_unchecked(disk, at, &mut bytes)?;
+    Ok(bytes)
+}
