@@ -42,7 +42,9 @@ pub enum Error {
     )]
     NeedsRecovery(PathBuf),
     /// Stored bytes are not what was written.
-    #[error("corrupt {at}: {what}; restore a copy, or build the file anew")]
+    #[error(
+        "corrupt {at}: {what}; `sketchdb verify` names all damage, `sketchdb rebuild --salvage` saves what is whole"
+    )]
     Corrupt {
         /// The place: a page, a table row, a frame.
         at: String,

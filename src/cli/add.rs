@@ -2,11 +2,12 @@
 
 use crate::args::{Add, Common};
 use crate::exit::{Ended, Outcome, Stop};
+use crate::open;
 use crate::output::{Output, rounded, short, visible};
 use crate::pipeline::{self, Event, Meter, Sketched};
 use crate::progress::Progress;
 use serde::Serialize;
-use sketchdb::{AddOptions, Added, Database, Document, Error, Options, Params, Verdict};
+use sketchdb::{AddOptions, Added, Database, Document, Error, Params, Verdict};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -59,12 +60,11 @@ pub fn run(verb: &Add, common: &Common) -> Ended {
 }
 
 fn open_or_create(verb: &Add, common: &Common) -> Result<Database, Error> {
-    let options = Options { memory: common.memory, read_only: false, ..Options::default() };
-    match open(verb, options.clone()) {
+    match open(verb, common) {
         Err(Error::Missing(_)) => {
             match Database::create(&verb.db, &verb.creation.applied_to(Params::default(), true)?) {
                 // Somebody else was quicker: then the file is theirs, and opened as any other.
-                Ok(()) | Err(Error::Exists(_)) => open(verb, options),
+                Ok(()) | Err(Error::Exists(_)) => open(verb, common),
                 Err(error) => Err(error),
             }
         }
@@ -72,8 +72,8 @@ fn open_or_create(verb: &Add, common: &Common) -> Result<Database, Error> {
     }
 }
 
-fn open(verb: &Add, options: Options) -> Result<Database, Error> {
-    let db = Database::open(&verb.db, options)?;
+fn open(verb: &Add, common: &Common) -> Result<Database, Error> {
+    let db = open::writing(&verb.db, common)?;
     db.params().check_same(&verb.creation.applied_to(db.params().clone(), false)?)?;
     Ok(db)
 }
@@ -105,7 +105,7 @@ impl Adding<'_> {
 
     fn take(&mut self, event: Event<Sketched>, meter: &Meter) -> Result<(), Stop> {
         match event {
-            Event::Done(Sketched { key, sketch }) => {
+            Event::Done(Sketched { key, sketch, .. }) => {
                 self.progress.replaced(&key, sketch.replaced);
                 self.weight += 1 + sketch.passages.len();
                 self.waiting.push(Document { key, sketch, seen_at: self.seen_at });
@@ -141,7 +141,8 @@ impl Adding<'_> {
             let resemblance = rounded(added.resemblance);
             let id = added.id.map(|id| id.0);
             let of = added.of.as_deref();
-            self.output.json(&Line { key, id, verdict, of, resemblance, cluster: None })?;
+            let cluster = added.cluster.map(|cluster| cluster.0);
+            self.output.json(&Line { key, id, verdict, of, resemblance, cluster })?;
         } else {
             let of = added
                 .of

@@ -4,10 +4,10 @@ use crate::creation::Creation;
 use crate::say::say;
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
-use sketchdb::{Accept, AddOptions, Confirm, Error, Measure, Params, Policy, Result};
+use sketchdb::{Accept, AddOptions, Confirm, DedupOptions, Error, Keep, Measure, Params, Policy, Result};
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// A persistent near-duplicate database for text.
 ///
@@ -60,8 +60,30 @@ pub enum Verb {
     Sketch(SketchArgs),
     /// Show what is stored about a key
     Get(Get),
+    /// Remove documents by their keys
+    Remove(Remove),
+    /// Remove documents that were not seen for long
+    Expire(Expire),
+    /// List every two stored documents that are alike
+    Pairs(PairsArgs),
+    /// List which stored documents belong together
+    Clusters(ClustersArgs),
+    /// Read documents and write those worth keeping; stores nothing
+    Dedup(DedupArgs),
     /// Show sizes, parameters, and what the index promises
     Stats(OfDatabase),
+    /// Check a whole file
+    Verify(Verify),
+    /// Drop what is dead: a file as small as its content
+    Compact(OfDatabase),
+    /// Make every index and the clusters again from the sketches, with other parameters; or save what is whole of a damaged file
+    Rebuild(Rebuild),
+    /// Take the documents of other databases over
+    Merge(Merge),
+    /// Print everything that lives in a database, as JSON lines
+    Export(OfDatabase),
+    /// Make a database of an export, or merge it into one
+    Import(Import),
 }
 
 impl Verb {
@@ -69,6 +91,7 @@ impl Verb {
         match self {
             Verb::Add(verb) => verb.inputs.inputs.is_empty(),
             Verb::Sketch(verb) => verb.inputs.inputs.is_empty(),
+            Verb::Dedup(verb) => verb.inputs.inputs.is_empty(),
             Verb::Query(verb) => verb.inputs.inputs.is_empty() && verb.sketches.is_none(),
             _ => false,
         }
@@ -146,9 +169,13 @@ impl Add {
 
     /// When the documents were seen, in seconds since 1970.
     pub fn seen_at(&self) -> Option<u64> {
-        self.seen_at
-            .or_else(|| SystemTime::now().duration_since(UNIX_EPOCH).ok().map(|since| since.as_secs()))
+        self.seen_at.or_else(clock)
     }
+}
+
+/// The clock's time, in seconds since 1970.
+fn clock() -> Option<u64> {
+    SystemTime::now().duration_since(UNIX_EPOCH).ok().map(|since| since.as_secs())
 }
 
 #[derive(Debug, Args)]
@@ -163,19 +190,8 @@ pub struct QueryArgs {
     /// Say only whether anything was found
     #[arg(long)]
     pub yes_no: bool,
-    /// The measure that decides
-    #[arg(long, value_enum, default_value = "resemblance")]
-    by: By,
-    /// From which share on, in (0, 1]; with --by hamming up to which distance, with --by edit up to which share of the longer
-    /// text; the database's own by default
-    #[arg(long, value_name = "T")]
-    threshold: Option<f64>,
-    /// Which end of the 95 % interval must reach the threshold
-    #[arg(long, value_enum, default_value = "estimate")]
-    accept: AcceptArg,
-    /// Keep a match only if this measure agrees: simhash[:D] or edit[:R]; repeatable
-    #[arg(long, value_name = "MEASURE")]
-    confirm: Vec<ConfirmArg>,
+    #[command(flatten)]
+    pub measuring: Measuring,
     /// The most matches of a query; 0 for all
     #[arg(long, value_name = "N", default_value_t = 100)]
     pub limit: usize,
@@ -235,7 +251,25 @@ enum AcceptArg {
     High,
 }
 
-impl QueryArgs {
+/// Which measure decides, and from where on.
+#[derive(Debug, Args)]
+pub struct Measuring {
+    /// The measure that decides
+    #[arg(long, value_enum, default_value = "resemblance")]
+    by: By,
+    /// From which share on, in (0, 1]; with --by hamming up to which distance, with --by edit up to which share of the longer
+    /// text; the database's own by default
+    #[arg(long, value_name = "T")]
+    threshold: Option<f64>,
+    /// Which end of the 95 % interval must reach the threshold
+    #[arg(long, value_enum, default_value = "estimate")]
+    accept: AcceptArg,
+    /// Keep a match only if this measure agrees: simhash[:D] or edit[:R]; repeatable
+    #[arg(long, value_name = "MEASURE")]
+    confirm: Vec<ConfirmArg>,
+}
+
+impl Measuring {
     /// The measure and its threshold.
     pub fn measure(&self, params: &Params) -> Result<Measure> {
         let threshold = self.threshold.unwrap_or(params.threshold);
@@ -286,6 +320,164 @@ impl QueryArgs {
     }
 }
 
+#[derive(Debug, Args)]
+pub struct PairsArgs {
+    /// The database file
+    pub db: PathBuf,
+    #[command(flatten)]
+    pub measuring: Measuring,
+    /// Pair every key that holds a text, not only the first
+    #[arg(long)]
+    pub copies: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct ClustersArgs {
+    /// The database file
+    pub db: PathBuf,
+    /// The fewest documents of a cluster, copies among them
+    #[arg(long, value_name = "N", default_value_t = 2)]
+    pub min_size: u64,
+    /// Only the cluster of this document
+    #[arg(long, value_name = "KEY")]
+    pub of: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct Remove {
+    /// The database file
+    pub db: PathBuf,
+    /// The documents' keys
+    #[arg(value_name = "KEY", required_unless_present = "keys_from")]
+    pub keys: Vec<String>,
+    /// Read keys from a file, one a line; - for stdin
+    #[arg(long, value_name = "FILE")]
+    pub keys_from: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct Expire {
+    /// The database file
+    pub db: PathBuf,
+    /// How long a document may go unseen: 30d, 12h
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
+    unseen_for: Duration,
+    /// The time to count from: RFC 3339 or Unix seconds; now by default
+    #[arg(long, value_name = "T", value_parser = time)]
+    now: Option<u64>,
+}
+
+impl Expire {
+    /// Documents last seen before this time go, in seconds since 1970.
+    pub fn before(&self) -> u64 {
+        self.now.or_else(clock).unwrap_or(0).saturating_sub(self.unseen_for.as_secs())
+    }
+}
+
+#[derive(Debug, Args)]
+pub struct Verify {
+    /// The database file
+    pub db: PathBuf,
+    /// Also derive the index again from the sketches and compare
+    #[arg(long)]
+    pub deep: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct Rebuild {
+    /// The database file
+    pub db: PathBuf,
+    #[command(flatten)]
+    creation: Creation,
+    /// Index containment, where the file was made without
+    #[arg(long, conflicts_with = "no_containment")]
+    containment: bool,
+    /// Save every whole record of a damaged file
+    #[arg(long)]
+    pub salvage: bool,
+}
+
+impl Rebuild {
+    /// The parameters of the file with those given in their place.
+    pub fn applied_to(&self, params: Params) -> Result<Params> {
+        let params = self.creation.applied_to(params, false)?;
+        Ok(Params { containment: params.containment || self.containment, ..params })
+    }
+}
+
+#[derive(Debug, Args)]
+pub struct Merge {
+    /// The database that takes over
+    pub into: PathBuf,
+    /// The databases that are taken over; they stay as they are
+    #[arg(required = true)]
+    pub from: Vec<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct Import {
+    /// The database file
+    pub db: PathBuf,
+    /// The export; - for stdin, .gz and .zst are decompressed
+    pub file: String,
+}
+
+#[derive(Debug, Args)]
+pub struct DedupArgs {
+    #[command(flatten)]
+    pub inputs: Inputs,
+    /// Write the documents that are kept to this file instead of stdout
+    #[arg(long, value_name = "KEPT.jsonl")]
+    pub output: Option<PathBuf>,
+    /// Write the documents that are removed to this file, each with what it is a duplicate of
+    #[arg(long, value_name = "REMOVED.jsonl")]
+    pub removed: Option<PathBuf>,
+    /// Also remove what this database has; it stays as it is
+    #[arg(long, value_name = "DB")]
+    pub against: Option<PathBuf>,
+    /// Which of several documents that are alike is kept
+    #[arg(long, value_enum, default_value = "first")]
+    keep: KeepArg,
+    /// Also remove documents of which this share, in (0, 1], is in one that is kept
+    #[arg(long, value_name = "T")]
+    contained: Option<f64>,
+    /// Keep one document of each connected component, whether or not the others match it
+    #[arg(long)]
+    transitive: bool,
+    /// With --keep oldest: the field of a JSON line that says when it was seen; of a file it is when it was changed
+    #[arg(long, value_name = "NAME", default_value = "seen_at")]
+    time_field: String,
+    #[command(flatten)]
+    pub creation: Creation,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum KeepArg {
+    First,
+    Longest,
+    Oldest,
+    ShortestKey,
+}
+
+impl DedupArgs {
+    /// How documents are compared.
+    pub fn options(&self, memory: usize) -> DedupOptions {
+        let keep = match self.keep {
+            KeepArg::First => Keep::First,
+            KeepArg::Longest => Keep::Longest,
+            KeepArg::Oldest => Keep::Oldest,
+            KeepArg::ShortestKey => Keep::ShortestKey,
+        };
+        DedupOptions { keep, contained: self.contained, transitive: self.transitive, memory }
+    }
+
+    /// The inputs, each document with its line and, when it matters, its time.
+    pub fn inputs_with_lines(&self) -> Inputs {
+        let time_field = (self.keep == KeepArg::Oldest).then(|| self.time_field.clone());
+        Inputs { keep_lines: true, time_field, ..self.inputs.clone() }
+    }
+}
+
 /// What to read, and how.
 #[derive(Clone, Debug, Args)]
 pub struct Inputs {
@@ -301,6 +493,12 @@ pub struct Inputs {
     /// The field of a JSON line that holds the text
     #[arg(long, value_name = "NAME", default_value = "text")]
     pub text_field: String,
+    /// Whether a document's JSON line is handed on with it.
+    #[arg(skip)]
+    pub keep_lines: bool,
+    /// The field that says when a document was seen, where that matters.
+    #[arg(skip)]
+    pub time_field: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -330,7 +528,7 @@ fn size(text: &str) -> std::result::Result<usize, String> {
 }
 
 /// Times: RFC 3339 or Unix seconds.
-fn time(text: &str) -> std::result::Result<u64, String> {
+pub fn time(text: &str) -> std::result::Result<u64, String> {
     if let Ok(seconds) = text.parse() {
         return Ok(seconds);
     }
@@ -359,23 +557,7 @@ fn split_offset(text: &str) -> Option<(&str, i64)> {
 }
 
 /// Verbs and options that the interface has and this version does not.
-const LATER: &[&str] = &[
-    "remove",
-    "expire",
-    "pairs",
-    "clusters",
-    "dedup",
-    "verify",
-    "compact",
-    "rebuild",
-    "merge",
-    "export",
-    "import",
-    "--clusters",
-    "--html",
-    "--keep-sketches",
-    "warc",
-];
+const LATER: &[&str] = &["--html", "warc"];
 
 /// The command line, or the exit code after a word on it.
 pub fn parse() -> std::result::Result<Cli, ExitCode> {

@@ -1,7 +1,9 @@
 //! Creation options → parameters of a database.
 
 use clap::{Args, ValueEnum};
-use sketchdb::{EditParams, Error, Params, Result, Shingling, Unit, Weights};
+use sketchdb::{
+    ClusterRule, EditParams, Error, Kept, Params, RepresentativeRule, Result, Shingling, Unit, Weights,
+};
 
 /// Parameters of a database: kept in the file, refused on one that has others.
 #[derive(Clone, Debug, Args)]
@@ -46,6 +48,15 @@ pub struct Creation {
     /// Do without the containment index
     #[arg(long)]
     no_containment: bool,
+    /// How documents are put into clusters [default: components]
+    #[arg(long, value_name = "components|greedy")]
+    clusters: Option<ClustersArg>,
+    /// What stands for a cluster that is formed greedily: its first member, or the most popular values [default: first]
+    #[arg(long, value_name = "first|popular")]
+    representative: Option<RepresentativeArg>,
+    /// Store these sketches only, and the indexes that they feed [default: sample,signature,simhash,edit]
+    #[arg(long, value_name = "LIST")]
+    keep_sketches: Option<Kept>,
     /// Draws all hashes: a number, or random [default: 1]
     #[arg(long, value_name = "N")]
     seed: Option<Seed>,
@@ -55,6 +66,18 @@ pub struct Creation {
 enum WeightsArg {
     Tf,
     One,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum ClustersArg {
+    Components,
+    Greedy,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum RepresentativeArg {
+    First,
+    Popular,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -96,6 +119,17 @@ impl Creation {
             WeightsArg::One => Weights::One,
         });
         set(&mut params.sketch.weights, weights);
+        let rule = self.clusters.map(|clusters| match clusters {
+            ClustersArg::Components => ClusterRule::Components,
+            ClustersArg::Greedy => ClusterRule::Greedy,
+        });
+        set(&mut params.clusters, rule);
+        let representative = self.representative.map(|representative| match representative {
+            RepresentativeArg::First => RepresentativeRule::First,
+            RepresentativeArg::Popular => RepresentativeRule::Popular,
+        });
+        set(&mut params.representative, representative);
+        set(&mut params.keep_sketches, self.keep_sketches);
         set(&mut params.threshold, self.threshold);
         set(&mut params.recall, self.recall);
         if let Some(hamming) = self.hamming.filter(|&hamming| hamming != params.hamming || is_new) {

@@ -2,11 +2,10 @@
 
 use crate::args::{Common, Get};
 use crate::exit::{Ended, Outcome};
-use crate::output::{Output, bytes, visible};
+use crate::open;
+use crate::output::{Output, bytes, rfc3339, visible};
 use crate::say::say;
 use serde::Serialize;
-use sketchdb::{Database, Options};
-use std::time::{Duration, UNIX_EPOCH};
 
 #[derive(Serialize)]
 struct Line<'a> {
@@ -14,15 +13,14 @@ struct Line<'a> {
     id: u64,
     first_seen: Option<String>,
     last_seen: Option<String>,
-    cluster: Option<u64>,
+    cluster: u64,
     copies: u64,
     shingles: Option<u64>,
     bytes: u64,
 }
 
 pub fn run(verb: &Get, common: &Common) -> Ended {
-    let db =
-        Database::open(&verb.db, Options { memory: common.memory, read_only: true, ..Options::default() })?;
+    let db = open::reading(&verb.db, common)?;
     let Some(stored) = db.get(&verb.key)? else {
         if !common.quiet {
             say(&format!("sketchdb: no document {:?}", verb.key));
@@ -34,7 +32,7 @@ pub fn run(verb: &Get, common: &Common) -> Ended {
         id: stored.id.0,
         first_seen: stored.first_seen.map(rfc3339),
         last_seen: stored.last_seen.map(rfc3339),
-        cluster: None,
+        cluster: stored.cluster.0,
         copies: stored.copies,
         shingles: stored.shingles.map(|shingles| shingles.round() as u64),
         bytes: stored.bytes,
@@ -54,13 +52,8 @@ pub fn run(verb: &Get, common: &Common) -> Ended {
         output.line(&format!("first seen  {}", or_dash(line.first_seen)))?;
         output.line(&format!("last seen   {}", or_dash(line.last_seen)))?;
         output.line(&format!("id          {}", line.id))?;
+        output.line(&format!("cluster     {}", line.cluster))?;
     }
     output.flush()?;
     Ok(Outcome::Done)
-}
-
-fn rfc3339(seconds: u64) -> String {
-    // The formatter knows times up to the year 9999.
-    let last = 253_402_300_799;
-    humantime::format_rfc3339_seconds(UNIX_EPOCH + Duration::from_secs(seconds.min(last))).to_string()
 }

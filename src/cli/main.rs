@@ -5,6 +5,7 @@ mod args;
 mod budget;
 mod exit;
 mod input;
+mod open;
 mod output;
 mod say;
 mod pipeline;
@@ -15,7 +16,18 @@ mod query;
 mod compare;
 mod sketch;
 mod get;
+mod remove;
+mod expire;
+mod pairs;
+mod clusters;
+mod dedup;
 mod stats;
+mod verify;
+mod compact;
+mod rebuild;
+mod merge;
+mod export;
+mod import;
 
 use args::Verb;
 use std::process::ExitCode;
@@ -32,7 +44,18 @@ fn main() -> ExitCode {
         Verb::Compare(verb) => compare::run(verb, &args.common),
         Verb::Sketch(verb) => sketch::run(verb, &args.common),
         Verb::Get(verb) => get::run(verb, &args.common),
+        Verb::Remove(verb) => remove::run(verb, &args.common),
+        Verb::Expire(verb) => expire::run(verb, &args.common),
+        Verb::Pairs(verb) => pairs::run(verb, &args.common),
+        Verb::Clusters(verb) => clusters::run(verb, &args.common),
+        Verb::Dedup(verb) => dedup::run(verb, &args.common),
         Verb::Stats(verb) => stats::run(verb, &args.common),
+        Verb::Verify(verb) => verify::run(verb, &args.common),
+        Verb::Compact(verb) => compact::run(verb, &args.common),
+        Verb::Rebuild(verb) => rebuild::run(verb, &args.common),
+        Verb::Merge(verb) => merge::run(verb, &args.common),
+        Verb::Export(verb) => export::run(verb, &args.common),
+        Verb::Import(verb) => import::run(verb, &args.common),
     };
     exit::code(ended)
 }

@@ -1,7 +1,13 @@
 //! What goes to stdout: data only, as JSON lines or as text for people.
 
+use crate::exit::Stop;
 use serde::Serialize;
+use sketchdb::Error;
+use std::fs::OpenOptions;
 use std::io::{self, BufWriter, StdoutLock, Write};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, UNIX_EPOCH};
+use tempfile::NamedTempFile;
 
 /// Buffered stdout.
 pub struct Output {
@@ -19,6 +25,16 @@ impl Output {
         self.out.write_all(b"\n")
     }
 
+    /// Text as it is.
+    pub fn text(&mut self, text: &str) -> io::Result<()> {
+        self.out.write_all(text.as_bytes())
+    }
+
+    /// A JSON value within a line.
+    pub fn value(&mut self, value: &impl Serialize) -> io::Result<()> {
+        Ok(serde_json::to_writer(&mut self.out, value)?)
+    }
+
     /// One line for people.
     pub fn line(&mut self, line: &str) -> io::Result<()> {
         writeln!(self.out, "{}", line.trim_end())
@@ -28,6 +44,68 @@ impl Output {
     pub fn flush(&mut self) -> io::Result<()> {
         self.out.flush()
     }
+}
+
+/// Where lines go: stdout, or a file that is there under its name when all of it is.
+pub struct Target {
+    out: BufWriter<Box<dyn Write>>,
+    file: Option<(NamedTempFile, PathBuf)>,
+}
+
+impl Target {
+    /// A file, or stdout. What is no plain file, as a pipe, is written to at once.
+    pub fn new(path: Option<&Path>) -> Result<Self, Error> {
+        let Some(path) = path else { return Ok(Self::of(Box::new(io::stdout().lock()), None)) };
+        let failed = |source| Error::Io { doing: format!("write {}", path.display()), source };
+        if std::fs::metadata(path).is_ok_and(|there| !there.is_file()) {
+            let opened = OpenOptions::new().write(true).open(path).map_err(failed)?;
+            return Ok(Self::of(Box::new(opened), None));
+        }
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let temporary = NamedTempFile::with_prefix_in(".sketchdb-", folder.unwrap_or(Path::new(".")));
+        let temporary = temporary.map_err(failed)?;
+        let out = temporary.reopen().map_err(failed)?;
+        Ok(Self::of(Box::new(out), Some((temporary, path.to_owned()))))
+    }
+
+    fn of(out: Box<dyn Write>, file: Option<(NamedTempFile, PathBuf)>) -> Self {
+        Target { out: BufWriter::with_capacity(1 << 16, out), file }
+    }
+
+    pub fn line(&mut self, line: &[u8]) -> Result<(), Stop> {
+        let written = self.out.write_all(line).and_then(|()| self.out.write_all(b"\n"));
+        written.map_err(|error| self.stop(error))
+    }
+
+    pub fn flush(&mut self) -> Result<(), Stop> {
+        self.out.flush().map_err(|error| self.stop(error))
+    }
+
+    /// Makes everything be there.
+    pub fn finish(mut self) -> Result<(), Stop> {
+        self.flush()?;
+        let Some((temporary, path)) = self.file.take() else { return Ok(()) };
+        let failed = |source| Error::Io { doing: format!("write {}", path.display()), source };
+        let readable = std::os::unix::fs::PermissionsExt::from_mode(0o644);
+        temporary.as_file().set_permissions(readable).map_err(failed)?;
+        temporary.as_file().sync_all().map_err(failed)?;
+        temporary.persist(&path).map_err(|error| failed(error.error))?;
+        Ok(())
+    }
+
+    fn stop(&self, source: io::Error) -> Stop {
+        match &self.file {
+            Some((_, path)) => Stop::Failed(Error::Io { doing: format!("write {}", path.display()), source }),
+            None => Stop::Output(source),
+        }
+    }
+}
+
+/// Seconds since 1970 as RFC 3339.
+pub fn rfc3339(seconds: u64) -> String {
+    // The formatter knows times up to the year 9999.
+    let last = 253_402_300_799;
+    humantime::format_rfc3339_seconds(UNIX_EPOCH + Duration::from_secs(seconds.min(last))).to_string()
 }
 
 /// A share with six decimals: plain, and more than any estimate is worth.

@@ -26,6 +26,10 @@ const CHUNK_BYTES: usize = 1 << 18;
 pub struct Sketched {
     pub key: String,
     pub sketch: Sketch,
+    /// The JSON line that it came in, when that was asked for.
+    pub line: Option<Vec<u8>>,
+    /// When it was seen, in seconds since 1970, when that was asked for and is known.
+    pub seen_at: Option<u64>,
 }
 
 /// What the caller's thread is told.
@@ -73,7 +77,11 @@ pub fn run<T: Send, E>(
     work: impl Fn(Sketched) -> T + Sync,
     mut take: impl FnMut(Event<T>) -> Result<(), E>,
 ) -> Result<(), E> {
-    let fields = Fields { id: inputs.id_field.clone(), text: inputs.text_field.clone() };
+    let fields = Fields {
+        id: inputs.id_field.clone(),
+        text: inputs.text_field.clone(),
+        time: inputs.time_field.clone(),
+    };
     let (pieces_in, pieces) = bounded::<Chunk<Piece>>(TOKENS);
     let (results, results_out) = unbounded::<Chunk<Result<T, Problem>>>();
     let (tokens_in, tokens_out) = bounded::<()>(TOKENS);
@@ -96,21 +104,29 @@ pub fn run<T: Send, E>(
     std::thread::scope(|scope| {
         for _ in 0..common.threads() {
             let (pieces, results, stopped) = (pieces.clone(), results.clone(), stopped.clone());
-            let mut worker =
-                Worker { fields: &fields, meter, work: &work, fresh: sketcher, sketcher: sketcher.clone() };
+            let mut worker = Worker {
+                fields: &fields,
+                keep_lines: inputs.keep_lines,
+                meter,
+                work: &work,
+                fresh: sketcher,
+                sketcher: sketcher.clone(),
+            };
             let budget = &budget;
             scope.spawn(move || {
-                while let Some(chunk) = next_chunk(&pieces, &stopped) {
-                    let done = chunk.pieces.into_iter().map(|piece| worker.run(piece)).collect();
-                    budget.give(chunk.bytes);
-                    if results.send(Chunk { number: chunk.number, bytes: 0, pieces: done }).is_err() {
+                while let Some(Chunk { number, mut bytes, pieces }) = next_chunk(&pieces, &stopped) {
+                    let done = pieces.into_iter().map(|piece| worker.run(piece)).collect();
+                    if !worker.keep_lines {
+                        budget.give(std::mem::take(&mut bytes));
+                    }
+                    if results.send(Chunk { number, bytes, pieces: done }).is_err() {
                         return;
                     }
                 }
             });
         }
         drop((pieces, results));
-        let ended = in_order(results_out, tokens_in, &mut take);
+        let ended = in_order(results_out, tokens_in, &budget, &mut take);
         drop(going_on);
         budget.close();
         ended
@@ -128,6 +144,8 @@ fn next_chunk(pieces: &Receiver<Chunk<Piece>>, stopped: &Receiver<()>) -> Option
 /// What a worker thread has at hand.
 struct Worker<'a, W> {
     fields: &'a Fields,
+    /// Whether a document's JSON line is handed on with it.
+    keep_lines: bool,
     meter: &'a Meter,
     work: &'a W,
     fresh: &'a Sketcher,
@@ -147,6 +165,10 @@ impl<T, W: Fn(Sketched) -> T> Worker<'_, W> {
 
     fn sketch(&mut self, piece: Piece) -> Result<Sketched, Problem> {
         let counted = matches!(piece, Piece::Line { .. });
+        let line = match &piece {
+            Piece::Line { bytes, .. } if self.keep_lines => Some(bytes.clone()),
+            _ => None,
+        };
         let read = input::read(piece, self.fields, &mut |chunk| {
             self.sketcher.update(chunk);
             if !counted {
@@ -154,9 +176,9 @@ impl<T, W: Fn(Sketched) -> T> Worker<'_, W> {
             }
         });
         let mut sketch = self.sketcher.finish();
-        read.map(|(key, replaced)| {
-            sketch.replaced += replaced;
-            Sketched { key, sketch }
+        read.map(|read| {
+            sketch.replaced += read.replaced;
+            Sketched { key: read.key, sketch, line, seen_at: read.seen_at }
         })
     }
 }
@@ -206,23 +228,25 @@ impl Walker {
 fn in_order<T, E>(
     results: Receiver<Chunk<Result<T, Problem>>>,
     tokens: Sender<()>,
+    budget: &Budget,
     take: &mut impl FnMut(Event<T>) -> Result<(), E>,
 ) -> Result<(), E> {
     let mut early = BTreeMap::new();
     let mut next = 0;
     loop {
         match results.recv_timeout(Duration::from_millis(100)) {
-            Ok(chunk) => drop(early.insert(chunk.number, chunk.pieces)),
+            Ok(chunk) => drop(early.insert(chunk.number, (chunk.bytes, chunk.pieces))),
             Err(RecvTimeoutError::Timeout) => take(Event::Idle)?,
             Err(RecvTimeoutError::Disconnected) => return Ok(()),
         }
-        while let Some(pieces) = early.remove(&next) {
+        while let Some((bytes, pieces)) = early.remove(&next) {
             next += 1;
             // The walk may have ended: nobody waits for the token then.
             let _ = tokens.try_send(());
             for piece in pieces {
                 take(piece.map_or_else(Event::Problem, Event::Done))?;
             }
+            budget.give(bytes);
         }
     }
 }

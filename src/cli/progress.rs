@@ -120,6 +120,45 @@ impl Progress {
     }
 }
 
+/// The steps of a long piece of work, shown on a terminal.
+pub struct Stages {
+    bar: Option<ProgressBar>,
+    shown: &'static str,
+}
+
+impl Stages {
+    pub fn new(common: &Common) -> Self {
+        let bar = (!common.quiet && std::io::stderr().is_terminal()).then(ProgressBar::new_spinner);
+        Stages { bar, shown: "" }
+    }
+
+    /// So much of a step is done; `all` is 0 when that is not known.
+    pub fn show(&mut self, step: &'static str, done: u64, all: u64) {
+        let Some(bar) = &self.bar else { return };
+        if step != self.shown {
+            self.shown = step;
+            bar.reset_eta();
+        }
+        let template = if all > 0 {
+            "{msg}  {pos} of {len}  {per_sec}  {eta} left {wide_bar}"
+        } else {
+            "{msg}  {pos} {spinner}"
+        };
+        bar.set_style(
+            ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()),
+        );
+        bar.set_length(all);
+        bar.set_message(step);
+        bar.set_position(done);
+    }
+
+    pub fn finish(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}
+
 /// Bytes of the inputs that are plain files; `None` when that is not all of them.
 fn total_bytes(inputs: &[String]) -> Option<u64> {
     inputs

@@ -3,11 +3,12 @@
 use crate::args::{Common, QueryArgs};
 use crate::exit::{Ended, Outcome, Stop};
 use crate::input::{Problem, read_file};
+use crate::open;
 use crate::output::{Output, rounded, short, visible};
 use crate::pipeline::{self, Event, Meter, Sketched};
 use crate::progress::Progress;
 use serde::Serialize;
-use sketchdb::{Answer, Database, Error, Match, Options, PortableSketch, Query};
+use sketchdb::{Answer, Database, Error, Match, PortableSketch, Query};
 
 #[derive(Serialize)]
 struct Line<'a> {
@@ -40,12 +41,11 @@ struct YesNo<'a> {
 type Answered = (String, u64, Result<Answer, Error>);
 
 pub fn run(verb: &QueryArgs, common: &Common) -> Ended {
-    let db =
-        Database::open(&verb.db, Options { memory: common.memory, read_only: true, ..Options::default() })?;
+    let db = open::reading(&verb.db, common)?;
     let query = Query {
-        by: Some(verb.measure(db.params())?),
-        accept: verb.accept(),
-        confirm: verb.confirm(db.params()),
+        by: Some(verb.measuring.measure(db.params())?),
+        accept: verb.measuring.accept(),
+        confirm: verb.measuring.confirm(db.params()),
         limit: if verb.yes_no { 1 } else { verb.limit },
         copies: verb.copies,
         own: None,
@@ -67,7 +67,7 @@ pub fn run(verb: &QueryArgs, common: &Common) -> Ended {
             100.0 * recall
         ));
     }
-    let work = |Sketched { key, sketch }: Sketched| -> Answered {
+    let work = |Sketched { key, sketch, .. }: Sketched| -> Answered {
         let own = (!verb.own).then(|| key.clone());
         let answer = db.query(&sketch, &Query { own, ..query.clone() });
         (key, sketch.replaced, answer)
@@ -118,7 +118,7 @@ fn read_sketches(
         }
         let sketched = read.and_then(|portable| {
             let sketch = portable.sketch().map_err(|error| error.to_string())?;
-            Ok(Sketched { key: portable.key, sketch })
+            Ok(Sketched { key: portable.key, sketch, line: None, seen_at: None })
         });
         let place = format!("{file}:{}", number + 1);
         take(sketched.map_or_else(|what| Event::Problem(Problem::new(place, what)), Event::Done))?;

@@ -2,10 +2,11 @@
 
 use crate::args::{Common, SketchArgs};
 use crate::exit::{Ended, Outcome, Stop};
+use crate::open;
 use crate::output::Output;
 use crate::pipeline::{self, Event, Meter, Sketched};
 use crate::progress::Progress;
-use sketchdb::{Database, Options, Params, PortableSketch, SketchParams, Sketcher};
+use sketchdb::{Params, PortableSketch, SketchParams, Sketcher};
 
 pub fn run(verb: &SketchArgs, common: &Common) -> Ended {
     let params = params(verb, common)?;
@@ -45,10 +46,7 @@ pub fn run(verb: &SketchArgs, common: &Common) -> Ended {
 fn params(verb: &SketchArgs, common: &Common) -> Result<SketchParams, Stop> {
     let params = match &verb.like {
         Some(path) => {
-            let db = Database::open(
-                path,
-                Options { memory: common.memory, read_only: true, ..Options::default() },
-            )?;
+            let db = open::reading(path, common)?;
             db.params().check_same(&verb.creation.applied_to(db.params().clone(), false)?)?;
             db.params().clone()
         }

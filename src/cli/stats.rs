@@ -2,12 +2,12 @@
 
 use crate::args::{Common, OfDatabase};
 use crate::exit::{Ended, Outcome};
+use crate::open;
 use crate::output::{Output, bytes};
-use sketchdb::{Database, Options, Stats};
+use sketchdb::Stats;
 
 pub fn run(verb: &OfDatabase, common: &Common) -> Ended {
-    let db =
-        Database::open(&verb.db, Options { memory: common.memory, read_only: true, ..Options::default() })?;
+    let db = open::reading(&verb.db, common)?;
     let stats = db.stats()?;
     let mut output = Output::new();
     if common.json {
@@ -21,8 +21,9 @@ pub fn run(verb: &OfDatabase, common: &Common) -> Ended {
 
 fn tell(stats: &Stats, output: &mut Output) -> std::io::Result<()> {
     let mut row = |name: &str, value: String| output.line(&format!("{name:<16}  {value}"));
-    row("documents", stats.documents.to_string())?;
+    row("documents", format!("{}, {} removed", stats.documents, stats.removed_documents))?;
     row("contents", format!("{} distinct texts, {} dead", stats.contents, stats.dead_contents))?;
+    row("clusters", stats.clusters.to_string())?;
     row("file", format!("{}, {} in use", bytes(stats.file_bytes), bytes(stats.live_bytes)))?;
     row("records", bytes(stats.record_bytes))?;
     row(

@@ -1,17 +1,18 @@
 //! JSON lines: one object a line, of which an id (string or integer) and a text (string) are read.
 
-use super::{Fields, Place, Problem};
+use super::{Fields, Place, Problem, Read};
+use crate::args;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 use std::borrow::Cow;
 use std::fmt;
 
-/// The key of a line and its text, handed to `take`. A line without id has the key FILE:LINE.
+/// The document of a line, its text handed to `take`. A line without id has the key FILE:LINE.
 pub fn read(
     bytes: &[u8],
     place: &Place,
     fields: &Fields,
     take: &mut dyn FnMut(&[u8]),
-) -> Result<(String, u64), Problem> {
+) -> Result<Read, Problem> {
     let line = String::from_utf8_lossy(bytes);
     let replaced = match &line {
         Cow::Borrowed(_) => 0,
@@ -24,12 +25,14 @@ pub fn read(
         .map_err(|error| Problem::new(place, error))?;
     let missing = |name: &str| Problem::new(place, format!("no field {name:?}"));
     take(found.text.ok_or_else(|| missing(&fields.text))?.as_bytes());
-    Ok((found.id.unwrap_or_else(|| place.to_string()), replaced))
+    let seen_at = found.time.as_deref().and_then(|time| args::time(time).ok());
+    Ok(Read { key: found.id.unwrap_or_else(|| place.to_string()), replaced, seen_at })
 }
 
 struct Found<'a> {
     id: Option<String>,
     text: Option<Cow<'a, str>>,
+    time: Option<String>,
 }
 
 /// Reads an object's two fields and skips the others.
@@ -51,12 +54,14 @@ impl<'de> Visitor<'de> for Object<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Found<'de>, A::Error> {
-        let mut found = Found { id: None, text: None };
+        let mut found = Found { id: None, text: None, time: None };
         while let Some(name) = map.next_key::<Cow<str>>()? {
             if name == self.0.id {
                 found.id = map.next_value_seed(Id)?;
             } else if name == self.0.text {
                 found.text = Some(map.next_value_seed(Text)?);
+            } else if Some(name.as_ref()) == self.0.time.as_deref() {
+                found.time = map.next_value_seed(Id)?;
             } else {
                 map.next_value::<IgnoredAny>()?;
             }
@@ -133,10 +138,10 @@ mod tests {
 
     fn parse(line: &[u8]) -> Result<(String, String, u64), Problem> {
         let place = Place { file: "f".into(), line: 7 };
-        let fields = Fields { id: "id".into(), text: "text".into() };
+        let fields = Fields { id: "id".into(), text: "text".into(), time: None };
         let mut text = Vec::new();
-        let (key, replaced) = read(line, &place, &fields, &mut |part| text.extend(part))?;
-        Ok((key, String::from_utf8(text).unwrap(), replaced))
+        let read = read(line, &place, &fields, &mut |part| text.extend(part))?;
+        Ok((read.key, String::from_utf8(text).unwrap(), read.replaced))
     }
 
     #[test]

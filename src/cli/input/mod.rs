@@ -10,9 +10,10 @@ mod walk;
 pub use walk::Walk;
 
 use std::fs::File;
-use std::io::Read;
+use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::UNIX_EPOCH;
 
 /// One document to be, as the walk found it.
 pub enum Piece {
@@ -85,35 +86,60 @@ impl Problem {
 pub struct Fields {
     pub id: String,
     pub text: String,
+    /// Where it says when the document was seen; `None` when nobody asks.
+    pub time: Option<String>,
 }
 
-/// A document: its key, and its text handed to `take` in chunks. How many ill-formed bytes were already replaced.
-pub fn read(piece: Piece, fields: &Fields, take: &mut dyn FnMut(&[u8])) -> Result<(String, u64), Problem> {
+/// A document that was read; its text was handed on.
+pub struct Read {
+    pub key: String,
+    /// Ill-formed byte sequences that were replaced already.
+    pub replaced: u64,
+    /// When it was seen, in seconds since 1970; of a file, when it was last changed.
+    pub seen_at: Option<u64>,
+}
+
+/// A document whose text is handed to `take` in chunks.
+pub fn read(piece: Piece, fields: &Fields, take: &mut dyn FnMut(&[u8])) -> Result<Read, Problem> {
     match piece {
         Piece::Problem(problem) => Err(problem),
         Piece::Line { bytes, place } => {
-            let (key, replaced) = lines::read(&bytes, &place, fields, take)?;
-            Ok((checked(key, &place)?, replaced))
+            let read = lines::read(&bytes, &place, fields, take)?;
+            Ok(Read { key: checked(read.key, &place)?, ..read })
         }
-        Piece::Stdin => copy(std::io::stdin().lock(), "-", take).map(|()| ("-".to_owned(), 0)),
+        Piece::Stdin => {
+            copy(io::stdin().lock(), "-", take)?;
+            Ok(Read { key: "-".into(), replaced: 0, seen_at: None })
+        }
         Piece::File { key, path, .. } => {
             let key = checked(key, path.display())?;
             let file = File::open(&path).map_err(|error| Problem::new(path.display(), error))?;
+            let seen_at = fields.time.is_some().then(|| changed(&file)).flatten();
             let reader =
                 compressed::reader(&path, file).map_err(|error| Problem::new(path.display(), error))?;
-            copy(reader, &key, take).map(|()| (key, 0))
+            copy(reader, &key, take).map(|()| Read { key, replaced: 0, seen_at })
         }
     }
 }
 
+/// When a file was last changed, in seconds since 1970.
+fn changed(file: &File) -> Option<u64> {
+    let changed = file.metadata().ok()?.modified().ok()?;
+    changed.duration_since(UNIX_EPOCH).ok().map(|since| since.as_secs())
+}
+
+/// One file as it is, decompressed as its name says; `-` is stdin.
+pub fn open_file(path: &str) -> Result<Box<dyn io::Read + Send>, Problem> {
+    if path == "-" {
+        return Ok(Box::new(io::stdin()));
+    }
+    let opened = File::open(path).and_then(|file| compressed::reader(path.as_ref(), file));
+    opened.map_err(|error| Problem::new(path, error))
+}
+
 /// The text of one file, decompressed as its name says, handed to `take` in chunks; `-` is stdin.
 pub fn read_file(path: &str, take: &mut dyn FnMut(&[u8])) -> Result<(), Problem> {
-    let piece = match path {
-        "-" => Piece::Stdin,
-        _ => Piece::File { key: path.to_owned(), path: path.into(), len: 0 },
-    };
-    let fields = Fields { id: String::new(), text: String::new() };
-    read(piece, &fields, take).map(|_| ())
+    copy(open_file(path)?, path, take)
 }
 
 /// A key that can be stored.
@@ -124,13 +150,13 @@ fn checked(key: String, place: impl ToString) -> Result<String, Problem> {
     }
 }
 
-fn copy(mut reader: impl Read, place: &str, take: &mut dyn FnMut(&[u8])) -> Result<(), Problem> {
+fn copy(mut reader: impl io::Read, place: &str, take: &mut dyn FnMut(&[u8])) -> Result<(), Problem> {
     let mut buffer = vec![0; 1 << 16];
     loop {
         match reader.read(&mut buffer) {
             Ok(0) => return Ok(()),
             Ok(n) => take(&buffer[..n]),
-            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(Problem::new(place, error)),
         }
     }

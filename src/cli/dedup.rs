@@ -1,0 +1,201 @@
+//! `sketchdb dedup`: documents in, those worth keeping out.
+
+use crate::args::{Common, DedupArgs};
+use crate::exit::{Ended, Outcome, Stop};
+use crate::open;
+use crate::output::{Target, rounded};
+use crate::pipeline::{self, Event, Meter, Sketched};
+use crate::progress::Progress;
+use serde::Serialize;
+use sketchdb::{Dedup, Document, Duplicate, Error, Params, Sketcher};
+use std::fs::File;
+use std::io::{self, BufReader, BufWriter, Read, Seek, Write};
+use std::sync::Arc;
+
+/// Documents, and bytes of their lines, that are decided about at a time.
+const AT_ONCE: usize = 2048;
+const LINE_BYTES: usize = 16 << 20;
+
+/// A document that is not a JSON line comes out as this.
+#[derive(Serialize)]
+struct Id<'a> {
+    id: &'a str,
+}
+
+pub fn run(verb: &DedupArgs, common: &Common) -> Ended {
+    let against = verb.against.as_deref().map(|path| open::reading(path, common)).transpose()?;
+    let params = match &against {
+        Some(other) => {
+            other.params().check_same(&verb.creation.applied_to(other.params().clone(), false)?)?;
+            other.params().clone()
+        }
+        None => verb.creation.applied_to(Params::default(), true)?,
+    };
+    let dedup = Dedup::new(&params, against, verb.options(common.memory))?;
+    let sketcher = Sketcher::new(&dedup.params().sketch)?;
+    let meter = Arc::new(Meter::default());
+    let mut deduping = Deduping {
+        spool: if dedup.decides_at_once() { None } else { Some(Spool::new()?) },
+        dedup,
+        kept: Target::new(verb.output.as_deref())?,
+        removed: verb.removed.as_deref().map(|path| Target::new(Some(path))).transpose()?,
+        progress: Progress::new(common, Some(&verb.inputs)),
+        waiting: Vec::new(),
+        lines: Vec::new(),
+        bytes: 0,
+        counts: Counts::default(),
+    };
+    let inputs = verb.inputs_with_lines();
+    pipeline::run(
+        &inputs,
+        verb.against.as_deref(),
+        common,
+        &meter,
+        &sketcher,
+        |sketched| sketched,
+        |event| deduping.take(event, &meter),
+    )?;
+    deduping.decide(&meter)?;
+    let Deduping { dedup, mut kept, mut removed, progress, mut counts, spool, .. } = deduping;
+    if let Some(mut spool) = spool {
+        spool.rewind()?;
+        dedup.finish::<Stop>(|duplicate| {
+            let line = spool.next()?;
+            tell(&line, duplicate.as_ref(), &mut kept, removed.as_mut(), &mut counts)
+        })?;
+    }
+    kept.finish()?;
+    removed.map_or(Ok(()), Target::finish)?;
+    progress.finish(&meter, &[(counts.kept, "kept"), (counts.same, "same text"), (counts.near, "alike")]);
+    Ok(if progress.any_problem() { Outcome::Inputs } else { Outcome::Done })
+}
+
+#[derive(Default)]
+struct Counts {
+    kept: u64,
+    same: u64,
+    near: u64,
+}
+
+struct Deduping {
+    dedup: Dedup,
+    kept: Target,
+    removed: Option<Target>,
+    progress: Progress,
+    waiting: Vec<Document>,
+    /// What comes out for each document that waits.
+    lines: Vec<Vec<u8>>,
+    bytes: usize,
+    /// What comes out for those that are decided about at the end.
+    spool: Option<Spool>,
+    counts: Counts,
+}
+
+impl Deduping {
+    fn take(&mut self, event: Event<Sketched>, meter: &Meter) -> Result<(), Stop> {
+        match event {
+            Event::Done(Sketched { key, sketch, line, seen_at }) => {
+                self.progress.replaced(&key, sketch.replaced);
+                let line = line.map_or_else(|| serde_json::to_vec(&Id { id: &key }), Ok);
+                let line = line.map_err(io::Error::from)?;
+                self.bytes += line.len();
+                self.lines.push(line);
+                self.waiting.push(Document { key, sketch, seen_at });
+            }
+            Event::Problem(problem) => self.progress.problem(&problem),
+            Event::Idle => self.progress.redraw(meter),
+        }
+        let due = self.waiting.len() >= AT_ONCE || self.bytes >= LINE_BYTES;
+        if due { self.decide(meter) } else { Ok(()) }
+    }
+
+    fn decide(&mut self, meter: &Meter) -> Result<(), Stop> {
+        let decided = self.dedup.push(std::mem::take(&mut self.waiting))?;
+        self.bytes = 0;
+        for (at, line) in std::mem::take(&mut self.lines).iter().enumerate() {
+            self.progress.step(meter);
+            match &mut self.spool {
+                Some(spool) => spool.push(line)?,
+                None => {
+                    let duplicate = decided.get(at).and_then(Option::as_ref);
+                    tell(line, duplicate, &mut self.kept, self.removed.as_mut(), &mut self.counts)?;
+                }
+            }
+        }
+        self.kept.flush().map_err(Stop::from)
+    }
+}
+
+/// Writes a document to where it belongs.
+fn tell(
+    line: &[u8],
+    duplicate: Option<&Duplicate>,
+    kept: &mut Target,
+    removed: Option<&mut Target>,
+    counts: &mut Counts,
+) -> Result<(), Stop> {
+    let Some(duplicate) = duplicate else {
+        counts.kept += 1;
+        return Ok(kept.line(line)?);
+    };
+    match duplicate.resemblance {
+        Some(1.0) => counts.same += 1,
+        _ => counts.near += 1,
+    }
+    match removed {
+        Some(removed) => Ok(removed.line(&with_reason(line, duplicate)?)?),
+        None => Ok(()),
+    }
+}
+
+/// A JSON object with two fields more, the rest as it was.
+fn with_reason(line: &[u8], duplicate: &Duplicate) -> io::Result<Vec<u8>> {
+    let end = line.iter().rposition(|&byte| byte == b'}').unwrap_or(line.len());
+    let mut out = line[..end].trim_ascii_end().to_vec();
+    out.extend(b",\"duplicate_of\":");
+    serde_json::to_writer(&mut out, &duplicate.of)?;
+    out.extend(b",\"resemblance\":");
+    serde_json::to_writer(&mut out, &rounded(duplicate.resemblance))?;
+    out.extend(&line[end..]);
+    Ok(out)
+}
+
+/// Lines that wait in a temporary file.
+struct Spool {
+    writer: BufWriter<File>,
+    reader: Option<BufReader<File>>,
+}
+
+impl Spool {
+    fn new() -> Result<Self, Error> {
+        let failed = |source| Error::Io { doing: "make a temporary file".into(), source };
+        let file = tempfile::tempfile().map_err(failed)?;
+        Ok(Spool { writer: BufWriter::with_capacity(1 << 16, file), reader: None })
+    }
+
+    fn push(&mut self, line: &[u8]) -> Result<(), Error> {
+        let written = self.writer.write_all(&(line.len() as u64).to_le_bytes());
+        written.and_then(|()| self.writer.write_all(line)).map_err(spooling)
+    }
+
+    fn rewind(&mut self) -> Result<(), Error> {
+        self.writer.flush().map_err(spooling)?;
+        let mut file = self.writer.get_ref().try_clone().map_err(spooling)?;
+        file.rewind().map_err(spooling)?;
+        self.reader = Some(BufReader::with_capacity(1 << 16, file));
+        Ok(())
+    }
+
+    fn next(&mut self) -> Result<Vec<u8>, Error> {
+        let Some(reader) = &mut self.reader else { return Ok(Vec::new()) };
+        let mut length = [0; 8];
+        reader.read_exact(&mut length).map_err(spooling)?;
+        let mut line = vec![0; u64::from_le_bytes(length) as usize];
+        reader.read_exact(&mut line).map_err(spooling)?;
+        Ok(line)
+    }
+}
+
+fn spooling(source: io::Error) -> Error {
+    Error::Io { doing: "keep lines in a temporary file".into(), source }
+}

@@ -1,0 +1,57 @@
+//! `sketchdb merge`: the documents of databases into another.
+
+use crate::args::{Common, Merge};
+use crate::exit::{Ended, Outcome};
+use crate::open;
+use crate::output::Output;
+use crate::progress::Stages;
+use serde::Serialize;
+use sketchdb::{Error, Merged};
+
+#[derive(Default, Serialize)]
+struct Line {
+    added: u64,
+    updated: u64,
+    kept: u64,
+}
+
+pub fn run(verb: &Merge, common: &Common) -> Ended {
+    let db = open::writing(&verb.into, common)?;
+    let mut stages = Stages::new(common);
+    let mut all = Merged::default();
+    // All are opened before any is merged: what is wrong with one is told while nothing is changed.
+    let mut others = Vec::with_capacity(verb.from.len());
+    for path in &verb.from {
+        let other = open::reading(path, common)?;
+        db.params().check_same(other.params()).map_err(|error| match error {
+            Error::Incompatible { name, expected, found } => Error::Incompatible {
+                name: format!("{name} of {}", path.display()),
+                expected: found,
+                found: expected,
+            },
+            other => other,
+        })?;
+        others.push(other);
+    }
+    for other in others {
+        let merged = db.merge(&other, &mut |what, done, all| stages.show(what, done, all))?;
+        all.added += merged.added;
+        all.updated += merged.updated;
+        all.kept += merged.kept;
+    }
+    db.close()?;
+    stages.finish();
+    tell(common, &all)
+}
+
+/// What became of the documents of others.
+pub fn tell(common: &Common, merged: &Merged) -> Ended {
+    let &Merged { added, updated, kept } = merged;
+    let mut output = Output::new();
+    match common.json {
+        true => output.json(&Line { added, updated, kept })?,
+        false => output.line(&format!("{added} added, {updated} updated, {kept} known already"))?,
+    }
+    output.flush()?;
+    Ok(Outcome::Done)
+}

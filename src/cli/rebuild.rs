@@ -1,0 +1,58 @@
+//! `sketchdb rebuild`: every index and the clusters again from the sketches, or what is whole of a damaged file.
+
+use crate::args::{Common, Rebuild};
+use crate::compact;
+use crate::exit::{Ended, Outcome};
+use crate::open;
+use crate::output::{Output, visible};
+use crate::progress::Stages;
+use crate::say::say;
+use serde::Serialize;
+use sketchdb::{Database, Salvaged};
+
+#[derive(Serialize)]
+struct Line<'a> {
+    documents: u64,
+    contents: u64,
+    lost_keys: &'a [String],
+    lost_documents: u64,
+    changes_known: bool,
+}
+
+pub fn run(verb: &Rebuild, common: &Common) -> Ended {
+    let mut stages = Stages::new(common);
+    let mut progress = |what: &'static str, done, all| stages.show(what, done, all);
+    if verb.salvage {
+        let salvaged = Database::salvage(&verb.db, open::options(common), &mut progress)?;
+        stages.finish();
+        return tell(common, &salvaged);
+    }
+    let change = |params| verb.applied_to(params);
+    let rebuilt = Database::rebuild(&verb.db, open::options(common), change, &mut progress)?;
+    stages.finish();
+    compact::tell(common, &rebuilt)
+}
+
+fn tell(common: &Common, salvaged: &Salvaged) -> Ended {
+    let Salvaged { documents, contents, lost_keys, lost_documents, changes_known, .. } = salvaged;
+    let (documents, contents) = (*documents, *contents);
+    let (lost_documents, changes_known) = (*lost_documents, *changes_known);
+    let mut output = Output::new();
+    if common.json {
+        output.json(&Line { documents, contents, lost_keys, lost_documents, changes_known })?;
+    } else {
+        output.line(&format!("{documents} documents, {contents} distinct texts saved"))?;
+        output.line(&format!("{} documents lost their text, add them again:", lost_keys.len()))?;
+        for key in lost_keys {
+            output.line(&format!("  {}", visible(key)))?;
+        }
+        output.line(&format!("{lost_documents} documents lost whose keys are not known"))?;
+    }
+    output.flush()?;
+    if !changes_known && !common.quiet {
+        say(
+            "sketchdb: what changed since documents were added is not known: they are as first added, and removed ones are back",
+        );
+    }
+    Ok(Outcome::Done)
+}

@@ -1,0 +1,106 @@
+//! `sketchdb remove`: documents out, by their keys.
+
+use crate::args::{Common, Remove};
+use crate::exit::{Ended, Outcome, Stop};
+use crate::input::{Problem, read_file};
+use crate::open;
+use crate::output::Output;
+use crate::say::say;
+use serde::Serialize;
+use sketchdb::Database;
+
+/// Keys removed at a time.
+const AT_ONCE: usize = 8192;
+/// Missing keys are named up to this many.
+const NAMED: u64 = 20;
+
+#[derive(Default, Serialize)]
+struct Line {
+    removed: u64,
+    missing: u64,
+}
+
+pub fn run(verb: &Remove, common: &Common) -> Ended {
+    let db = open::writing(&verb.db, common)?;
+    let mut removing = Removing { db: &db, quiet: common.quiet, line: Line::default(), waiting: Vec::new() };
+    let mut unreadable = false;
+    for key in &verb.keys {
+        removing.take(key.clone())?;
+    }
+    if let Some(file) = &verb.keys_from {
+        match removing.from_file(file)? {
+            Ok(()) => {}
+            Err(problem) => {
+                say(&format!("sketchdb: {}: {}", problem.place, problem.what));
+                unreadable = true;
+            }
+        }
+    }
+    removing.remove()?;
+    let Removing { line, .. } = removing;
+    db.close()?;
+    let mut output = Output::new();
+    match common.json {
+        true => output.json(&line)?,
+        false => output.line(&format!("{} removed, {} not there", line.removed, line.missing))?,
+    }
+    output.flush()?;
+    Ok(match (unreadable, line.removed) {
+        (true, _) => Outcome::Inputs,
+        (false, 0) => Outcome::Nothing,
+        (false, _) => Outcome::Done,
+    })
+}
+
+struct Removing<'d> {
+    db: &'d Database,
+    quiet: bool,
+    line: Line,
+    waiting: Vec<String>,
+}
+
+impl Removing<'_> {
+    /// A key a line.
+    fn from_file(&mut self, file: &str) -> Result<Result<(), Problem>, Stop> {
+        let (mut line, mut failed) = (Vec::new(), None);
+        let mut take = |bytes: &[u8]| {
+            for &byte in bytes {
+                if byte != b'\n' {
+                    line.push(byte);
+                } else if failed.is_none() {
+                    failed = self.take_line(&std::mem::take(&mut line)).err();
+                }
+            }
+        };
+        let read = read_file(file, &mut take);
+        if let Some(error) = failed {
+            return Err(error);
+        }
+        if !line.is_empty() {
+            self.take_line(&line)?;
+        }
+        Ok(read)
+    }
+
+    fn take_line(&mut self, line: &[u8]) -> Result<(), Stop> {
+        let key = String::from_utf8_lossy(line.strip_suffix(b"\r").unwrap_or(line)).into_owned();
+        if key.is_empty() { Ok(()) } else { self.take(key) }
+    }
+
+    fn take(&mut self, key: String) -> Result<(), Stop> {
+        self.waiting.push(key);
+        if self.waiting.len() >= AT_ONCE { self.remove() } else { Ok(()) }
+    }
+
+    fn remove(&mut self) -> Result<(), Stop> {
+        let keys = std::mem::take(&mut self.waiting);
+        for (key, removed) in keys.iter().zip(self.db.remove(keys.iter().map(String::as_str))?) {
+            self.line.removed += u64::from(removed);
+            self.line.missing += u64::from(!removed);
+            if !removed && self.line.missing <= NAMED && !self.quiet {
+                say(&format!("sketchdb: no document {key:?}"));
+            }
+        }
+        Ok(())
+    }
+}
