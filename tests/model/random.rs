@@ -212,7 +212,7 @@ fn random_calls_in_a_file_that_keeps_one_sketch() {
         (51, "simhash", ClusterRule::Components),
         (52, "signature", ClusterRule::Components),
         (55, "sample", ClusterRule::Components),
-        (53, "simhash", ClusterRule::Greedy),
+        (53, "simhash", ClusterRule::Components),
         (54, "signature", ClusterRule::Greedy),
     ] {
         let kept = Params { keep_sketches: kept.parse().unwrap(), clusters, ..Params::default() };
