@@ -5,7 +5,7 @@ use crate::exit::{Ended, Outcome, Stop};
 use crate::open;
 use crate::output::{Output, rounded, short, visible};
 use crate::say::say;
-use sketchdb::{Cluster, ClusterOptions, Result};
+use sketchdb::{Cluster, ClusterOptions, Error};
 use std::io;
 use std::ops::ControlFlow;
 
@@ -47,7 +47,7 @@ fn tell(
     output: &mut Output,
     json: bool,
     cluster: &Cluster,
-    members: impl FnOnce(Each) -> Result<Option<io::Error>>,
+    members: impl FnOnce(Each) -> Result<Option<io::Error>, Error>,
 ) -> Result<(), Stop> {
     if !json {
         let Cluster { id, size, cohesion, .. } = cluster;

@@ -4,8 +4,9 @@
 //! once says what adding them one at a time would say.
 
 use super::clustering::Clustering;
+use super::keep::Likeness;
 use super::params::{ClusterRule, Params};
-use super::pending::PendingEntries;
+use super::pending::{PendingEntries, Sought};
 use super::reader::Reader;
 use crate::error::Result;
 use crate::id::{ClusterId, ContentId, DocId};
@@ -71,8 +72,11 @@ pub(crate) struct Written {
 }
 
 impl<'v> Batch<'v> {
-    /// An empty batch; `samples` tells whether its own sample values are looked up.
+    /// An empty batch; `samples` tells whether its own sample values are looked up, though near duplicates are found by
+    /// other terms.
     pub fn new(view: &'v View, params: &'v Params, indexing: &'v Indexing, samples: bool) -> Self {
+        let near = Likeness::of(params).sought(params);
+        let sought = Sought { samples: samples || near.samples, ..near };
         Batch {
             view,
             params,
@@ -86,7 +90,7 @@ impl<'v> Batch<'v> {
             removed: IdSet::new(),
             dirty: (*view.marks.dirty).clone(),
             clustering: Clustering::new(&view.clusters),
-            entries: PendingEntries::new(samples),
+            entries: PendingEntries::new(sought, indexing.prefixes()),
         }
     }
 
@@ -334,8 +338,8 @@ impl Reader for Batch<'_> {
             return Ok(());
         }
         let base = if keys { self.counters.unflushed_document } else { self.counters.unflushed_content };
-        for number in self.entries.numbers(*range.start()) {
-            if !each(*range.start(), base + u64::from(number)) {
+        for (address, number) in self.entries.within(range) {
+            if !each(address, base + u64::from(number)) {
                 break;
             }
         }

@@ -3,6 +3,7 @@
 use super::candidate::Search;
 use super::measures::Measures;
 use super::params::Params;
+use super::pending::Sought;
 use super::query::Measure;
 use super::reader::Reader;
 use crate::error::{Error, Result};
@@ -122,6 +123,14 @@ impl Likeness {
             Likeness::Resemblance | Likeness::Agreement => search.bands(),
             Likeness::Hamming => search.simhashes(params.hamming),
             Likeness::None => Ok(search),
+        }
+    }
+
+    /// What of a batch under way is looked up to find near duplicates in it.
+    pub fn sought(self, params: &Params) -> Sought {
+        Sought {
+            samples: self == Likeness::Resemblance && !params.keep_sketches.signature,
+            simhashes: self == Likeness::Hamming,
         }
     }
 

@@ -1,9 +1,19 @@
-//! The index entries of a batch under way, found by exact address.
+//! The index entries of a batch under way, found by what an index is searched by: the address, of a simhash its prefix.
 
 use crate::index::memtable::packed;
-use crate::index::term::{Address, Space};
+use crate::index::term::{Address, Prefixes, Space};
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
+use std::ops::RangeInclusive;
+
+/// Which entries of a batch are looked up before it is committed, besides keys, texts and bands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Sought {
+    /// Sample values.
+    pub samples: bool,
+    /// Permuted simhashes.
+    pub simhashes: bool,
+}
 
 /// Addresses are uniformly distributed already: no need to hash them.
 #[derive(Clone, Copy, Debug, Default)]
@@ -24,43 +34,48 @@ impl Hasher for Uniform {
     }
 }
 
-/// Entries in the order they came, chained by address.
+/// Entries in the order they came, chained by what they are searched by.
 #[derive(Debug)]
 pub(crate) struct PendingEntries {
-    /// Whether sample values are looked up too.
-    samples: bool,
-    last: HashMap<Address, u32, BuildHasherDefault<Uniform>>,
+    sought: Sought,
+    prefixes: Prefixes,
+    last: HashMap<u64, u32, BuildHasherDefault<Uniform>>,
     entries: Vec<(u64, u32)>,
 }
 
 const NONE: u32 = u32::MAX;
 
 impl PendingEntries {
-    pub fn new(samples: bool) -> Self {
-        PendingEntries { samples, last: HashMap::default(), entries: Vec::new() }
+    pub fn new(sought: Sought, prefixes: Prefixes) -> Self {
+        PendingEntries { sought, prefixes, last: HashMap::default(), entries: Vec::new() }
     }
 
-    /// Adds an entry; permuted simhashes are only ever looked up by prefix, after the commit.
+    /// Adds an entry.
     pub fn push(&mut self, address: Address, number: u16) {
         let space = address.space();
-        let searched = if space == Space::SAMPLES { self.samples } else { !space.is_simhash() };
+        let searched = match space {
+            Space::SAMPLES => self.sought.samples,
+            _ => self.sought.simhashes || !space.is_simhash(),
+        };
+        let key = self.prefixes.filter_key(address);
         let earlier = match searched {
-            true => self.last.insert(address, self.entries.len() as u32).unwrap_or(NONE),
+            true => self.last.insert(key, self.entries.len() as u32).unwrap_or(NONE),
             false => NONE,
         };
         self.entries.push((packed(address, number), earlier));
     }
 
-    /// The numbers at an address, ascending.
-    pub fn numbers(&self, address: Address) -> Vec<u16> {
-        let mut at = self.last.get(&address).copied().unwrap_or(NONE);
-        let mut numbers = Vec::new();
+    /// The entries within a range of what is searched by one key, numbers ascending.
+    pub fn within(&self, range: &RangeInclusive<Address>) -> Vec<(Address, u16)> {
+        let mut at = self.last.get(&self.prefixes.filter_key(*range.start())).copied().unwrap_or(NONE);
+        let mut found = Vec::new();
         while let Some(&(entry, earlier)) = self.entries.get(at as usize) {
-            numbers.push(entry as u16);
+            found.push((Address::from_bits(entry >> 16), entry as u16));
             at = earlier;
         }
-        numbers.reverse();
-        numbers
+        found.retain(|entry| range.contains(&entry.0));
+        found.reverse();
+        found
     }
 
     /// The packed entries, for a part of the memtable.
@@ -74,16 +89,37 @@ mod tests {
     use super::*;
     use crate::index::term::Term;
 
+    const PREFIXES: Prefixes = Prefixes { simhash: 16 };
+
+    fn numbers(pending: &PendingEntries, range: RangeInclusive<Address>) -> Vec<u16> {
+        pending.within(&range).into_iter().map(|entry| entry.1).collect()
+    }
+
     #[test]
     fn numbers_come_back_in_order() {
-        let mut pending = PendingEntries::new(false);
+        let mut pending = PendingEntries::new(Sought::default(), PREFIXES);
         let address = |hash: u64| Address::new(Space::CONTENTS, Term::of_hash(hash << 24));
         for number in 0..100u16 {
             pending.push(address(u64::from(number % 7)), number);
             pending.push(Address::new(Space::simhash(1), Term::of_hash(5)), number);
         }
-        assert_eq!(pending.numbers(address(3)), (0..100).filter(|n| n % 7 == 3).collect::<Vec<_>>());
-        assert!(pending.numbers(address(9)).is_empty());
+        let at = |hash| numbers(&pending, address(hash)..=address(hash));
+        assert_eq!(at(3), (0..100).filter(|n| n % 7 == 3).collect::<Vec<_>>());
+        assert!(at(9).is_empty());
         assert_eq!(pending.into_packed().len(), 200);
+    }
+
+    #[test]
+    fn simhashes_are_found_by_their_prefix_when_they_are_sought() {
+        let term = |number: u64| Term::of_hash((number % 3) << 48 | number << 30);
+        for (simhashes, expected) in [(true, 34), (false, 0)] {
+            let mut pending = PendingEntries::new(Sought { simhashes, samples: false }, PREFIXES);
+            for number in 0..100u16 {
+                pending.push(Address::new(Space::simhash(0), term(number.into())), number);
+                pending.push(Address::new(Space::simhash(1), term(number.into())), number);
+            }
+            let found = numbers(&pending, Address::sharing(Space::simhash(1), term(0), PREFIXES.simhash));
+            assert_eq!(found, (0..100).filter(|n| n % 3 == 0).take(expected).collect::<Vec<_>>());
+        }
     }
 }

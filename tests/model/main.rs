@@ -2,6 +2,9 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod answers;
+mod clusters;
+mod hot;
 mod oracle;
 mod pair;
 mod random;

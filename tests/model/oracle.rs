@@ -1,50 +1,54 @@
 //! The database as its documentation defines it: plain maps and lists, every answer from the definitions.
 //!
-//! A candidate of a text shares all entries of a band with it; of more than 1,024 that share one band the lowest 64 count.
+//! A candidate of a text shares all entries of a band with it; of more than 1,024 that share one band the lowest 64 count,
+//! and the tops of their clusters.
 
+use super::answers::Measured;
+use super::clusters::Labels;
 use sketchdb::{
-    Accept, Added, Answer, Bands, DocId, Document, FoundBy, Interval, Match, Measure, Overlap, Params,
-    Policy, Query, Sample, Sketch, Stored, Verdict,
+    Added, Bands, ClusterId, ClusterRule, DocId, Document, FoundBy, Kept, Params, Policy, Sample, Sketch,
+    Stored, Verdict,
 };
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// A key and the content it holds.
-struct Holder {
-    key: String,
-    content: usize,
+/// A key and the content it holds, or held when it was removed.
+#[derive(Clone)]
+pub struct Holder {
+    pub key: String,
+    pub content: usize,
     first_seen: Option<u64>,
     last_seen: Option<u64>,
 }
 
-struct Content {
-    sketch: Sketch,
-    holders: BTreeSet<u64>,
+/// A text: of its sketch, what the file keeps.
+#[derive(Clone)]
+pub struct Content {
+    pub sketch: Sketch,
+    pub holders: BTreeSet<u64>,
 }
 
 /// The number of a band and its entries.
 type Band = (usize, Box<[u16]>);
 
 /// What is stored.
+#[derive(Clone)]
 pub struct Oracle {
-    params: Params,
-    bands: Bands,
-    documents: Vec<Holder>,
-    keys: HashMap<String, usize>,
-    contents: Vec<Content>,
+    pub params: Params,
+    pub bands: Bands,
+    /// Every document there ever was.
+    pub documents: Vec<Holder>,
+    /// Living documents only.
+    pub keys: HashMap<String, usize>,
+    /// Every content there ever was.
+    pub contents: Vec<Content>,
     /// Living contents only.
     texts: HashMap<[u8; 16], usize>,
     shared: HashMap<Band, Vec<usize>>,
+    pub labels: Labels,
     /// Verdicts for which a band was not followed to its end.
     pub bounded: u64,
-}
-
-/// The measures between a sketch and a content.
-struct Measured {
-    content: usize,
-    exact: bool,
-    overlap: Overlap,
-    agreement: Option<f64>,
-    found_by: FoundBy,
+    /// Verdicts for which a near duplicate was found as the top of a cluster only.
+    pub by_top: u64,
 }
 
 impl Oracle {
@@ -57,12 +61,14 @@ impl Oracle {
             contents: Vec::new(),
             texts: HashMap::new(),
             shared: HashMap::new(),
+            labels: Labels::default(),
             bounded: 0,
+            by_top: 0,
         }
     }
 
     pub fn documents(&self) -> u64 {
-        self.documents.len() as u64
+        self.keys.len() as u64
     }
 
     pub fn living(&self) -> u64 {
@@ -73,8 +79,29 @@ impl Oracle {
         (self.contents.len() - self.texts.len()) as u64
     }
 
-    pub fn keys(&self) -> impl Iterator<Item = &str> {
-        self.documents.iter().map(|document| document.key.as_str())
+    pub fn removed(&self) -> u64 {
+        (self.documents.len() - self.keys.len()) as u64
+    }
+
+    /// The keys of living documents, in the order in which they came.
+    pub fn keys(&self) -> Vec<String> {
+        let mut keys: Vec<(usize, String)> = self.keys.iter().map(|(key, &id)| (id, key.clone())).collect();
+        keys.sort_unstable();
+        keys.into_iter().map(|found| found.1).collect()
+    }
+
+    /// Each living text: its sketch as far as it is kept, and a key that holds it.
+    pub fn texts(&self) -> impl Iterator<Item = (&Sketch, &str)> {
+        let living = self.contents.iter().filter_map(|text| Some((&text.sketch, text.holders.first()?)));
+        living.map(|(sketch, &id)| (sketch, self.documents[id as usize].key.as_str()))
+    }
+
+    pub fn is_alive(&self, content: usize) -> bool {
+        !self.contents[content].holders.is_empty()
+    }
+
+    pub fn holder(&self, key: &str) -> Option<&Holder> {
+        self.keys.get(key).map(|&id| &self.documents[id])
     }
 
     /// The bands of a sketch.
@@ -87,25 +114,27 @@ impl Oracle {
     pub fn add(&mut self, document: &Document, policy: Policy) -> Added {
         let own = self.keys.get(&document.key).copied();
         let same = self.texts.get(&document.sketch.hash.0).copied();
+        let cluster = |oracle: &Self, content: usize| Some(ClusterId(oracle.labels.of(content) as u64));
         if let (Some(own), Some(same)) = (own, same)
             && self.documents[own].content == same
         {
             self.see(own, document.seen_at);
-            let id = Some(DocId(own as u64));
-            return Added {
-                id,
-                verdict: Verdict::Unchanged,
-                of: None,
-                resemblance: None,
-                containment: None,
-                bounded: false,
-            };
+            let (of, resemblance, containment) = (None, None, None);
+            let (id, verdict) = (Some(DocId(own as u64)), Verdict::Unchanged);
+            let cluster = cluster(self, same);
+            return Added { id, verdict, of, resemblance, containment, cluster, bounded: false };
         }
-        let (other, bounded) = match same {
-            Some(content) => (self.first_holder(content, own).map(|holder| (holder, 1.0)), false),
-            None => self.most_alike(&document.sketch, own),
+        let (candidates, bounded) = match same {
+            Some(_) => (Vec::new(), false),
+            None => self.candidates(&document.sketch, usize::MAX),
+        };
+        let other = match same {
+            Some(content) => self.first_holder(content, own).map(|holder| (holder, Some(1.0))),
+            None => self.most_alike(&candidates, own),
         };
         self.bounded += u64::from(bounded);
+        self.by_top +=
+            u64::from(bounded && candidates.iter().any(|near| self.is_by_top(&document.sketch, near)));
         let verdict = match (own, same, other) {
             (Some(_), ..) => Verdict::Updated,
             (None, Some(_), _) => Verdict::Exact,
@@ -113,12 +142,37 @@ impl Oracle {
             (None, None, None) => Verdict::New,
         };
         let of = other.map(|(holder, _)| self.documents[holder].key.clone());
+        let resemblance = other.and_then(|other| other.1);
         let stored = policy == Policy::Everything || matches!(verdict, Verdict::New | Verdict::Updated);
-        if !stored && let Some((holder, _)) = other {
-            self.see(holder, document.seen_at);
+        let (id, content) = match other {
+            Some((holder, _)) if !stored => {
+                self.see(holder, document.seen_at);
+                (None, self.documents[holder].content)
+            }
+            _ => {
+                let id = self.store(document, own, same);
+                (Some(DocId(id as u64)), self.documents[id].content)
+            }
+        };
+        if stored && same.is_none() {
+            self.form(content, &candidates);
         }
-        let id = stored.then(|| DocId(self.store(document, own, same) as u64));
-        Added { id, verdict, of, resemblance: other.map(|other| other.1), containment: None, bounded }
+        let cluster = cluster(self, content);
+        Added { id, verdict, of, resemblance, containment: None, cluster, bounded }
+    }
+
+    /// Whether the key was there.
+    pub fn remove(&mut self, key: &str) -> bool {
+        let Some(id) = self.keys.remove(key) else { return false };
+        self.let_go(id, self.documents[id].content);
+        true
+    }
+
+    /// How many documents were last seen before a time: none of them stays.
+    pub fn expire(&mut self, before: u64) -> u64 {
+        let is_stale = |key: &String| self.holder(key).unwrap().last_seen.is_some_and(|seen| seen < before);
+        let stale: Vec<String> = self.keys().into_iter().filter(is_stale).collect();
+        stale.iter().filter(|key| self.remove(key)).count() as u64
     }
 
     fn see(&mut self, holder: usize, seen: Option<u64>) {
@@ -130,19 +184,55 @@ impl Oracle {
         self.contents[content].holders.iter().map(|&id| id as usize).find(|&id| Some(id) != own)
     }
 
-    fn most_alike(&self, sketch: &Sketch, own: Option<usize>) -> (Option<(usize, f64)>, bool) {
-        let (candidates, bounded) = self.by_bands(sketch);
-        let mut best: Option<(usize, f64)> = None;
-        for measured in candidates {
-            let Some(resemblance) = measured.resemblance().filter(|&r| r >= self.params.threshold) else {
-                continue;
-            };
-            let better = best.is_none_or(|(_, best)| resemblance > best);
+    /// The document that is most like the text, and the resemblance to it.
+    fn most_alike(&self, candidates: &[Measured], own: Option<usize>) -> Option<(usize, Option<f64>)> {
+        let mut best: Option<(f64, usize, Option<f64>)> = None;
+        for measured in candidates.iter().filter(|measured| self.is_near(measured)) {
+            let share = self.share(measured)?;
+            let better = best.is_none_or(|(best, ..)| share > best);
             if let Some(holder) = self.first_holder(measured.content, own).filter(|_| better) {
-                best = Some((holder, resemblance));
+                best = Some((share, holder, measured.resemblance()));
             }
         }
-        (best, bounded)
+        best.map(|(_, holder, resemblance)| (holder, resemblance))
+    }
+
+    /// What decides whether texts are near duplicates: of what is kept, the resemblance of those that share a band, else
+    /// the agreement of their signatures, else the distance of their simhashes.
+    pub fn share(&self, measured: &Measured) -> Option<f64> {
+        let kept = self.params.keep_sketches;
+        match (kept.sample, kept.signature) {
+            (true, _) => measured.resemblance(),
+            (false, true) => measured.agreement(),
+            _ => measured.hamming().map(|distance| 1.0 - f64::from(distance) / 64.0),
+        }
+    }
+
+    pub fn least_share(&self) -> f64 {
+        match self.params.keep_sketches {
+            Kept { sample: true, .. } | Kept { signature: true, .. } => self.params.threshold,
+            _ => 1.0 - f64::from(self.params.hamming) / 64.0,
+        }
+    }
+
+    fn is_by_top(&self, sketch: &Sketch, measured: &Measured) -> bool {
+        let (own, bands) = (self.bands(sketch), self.bands(&self.contents[measured.content].sketch));
+        self.is_near(measured) && !bands.iter().any(|band| own.contains(band))
+    }
+
+    pub fn is_near(&self, measured: &Measured) -> bool {
+        self.share(measured).is_some_and(|share| share >= self.least_share())
+    }
+
+    /// What may be a near duplicate of a text, among the contents before one; whether that was bounded.
+    pub fn candidates(&self, sketch: &Sketch, before: usize) -> (Vec<Measured>, bool) {
+        let mut found = match self.params.keep_sketches {
+            Kept { signature: true, .. } => return self.by_bands(sketch, before),
+            Kept { sample: true, .. } => self.by_samples(sketch),
+            _ => self.by_simhash(sketch, self.params.hamming),
+        };
+        found.retain(|measured| measured.content < before);
+        (found, false)
     }
 
     /// Stores a document; its number.
@@ -170,10 +260,15 @@ impl Oracle {
     fn found(&mut self, sketch: &Sketch) -> usize {
         let content = self.contents.len();
         self.texts.insert(sketch.hash.0, content);
-        for band in self.bands(sketch) {
+        let (mut sketch, kept) = (sketch.clone(), self.params.keep_sketches);
+        sketch.signature = sketch.signature.filter(|_| kept.signature);
+        sketch.simhash = sketch.simhash.filter(|_| kept.simhash);
+        sketch.edit = sketch.edit.filter(|_| kept.edit);
+        for band in self.bands(&sketch) {
             self.shared.entry(band).or_default().push(content);
         }
-        self.contents.push(Content { sketch: sketch.clone(), holders: BTreeSet::new() });
+        self.contents.push(Content { sketch, holders: BTreeSet::new() });
+        self.labels.push();
         content
     }
 
@@ -188,38 +283,35 @@ impl Oracle {
         for band in self.bands(&sketch) {
             self.shared.get_mut(&band).unwrap().retain(|&other| other != content);
         }
-    }
-
-    fn measured(&self, sketch: &Sketch, content: usize, found_by: FoundBy) -> Measured {
-        let other = &self.contents[content].sketch;
-        let exact = other.hash == sketch.hash;
-        let signatures = sketch.signature.as_ref().zip(other.signature.as_ref());
-        Measured {
-            content,
-            exact,
-            overlap: Overlap::of(&sketch.sample, &other.sample),
-            agreement: signatures.and_then(|(a, b)| a.agreement(b)),
-            found_by,
+        if self.params.clusters == ClusterRule::Components {
+            self.labels.lose(content);
         }
     }
 
-    /// The same text, and what shares a band.
-    fn by_bands(&self, sketch: &Sketch) -> (Vec<Measured>, bool) {
+    /// The same text, and what shares a band, among the contents before one.
+    pub fn by_bands(&self, sketch: &Sketch, before: usize) -> (Vec<Measured>, bool) {
         let mut found: BTreeMap<usize, FoundBy> = BTreeMap::new();
         let mut bounded = false;
         for sharing in self.bands(sketch).iter().filter_map(|band| self.shared.get(band)) {
-            bounded |= sharing.len() > 1024;
-            let followed = if sharing.len() > 1024 { 64 } else { sharing.len() };
-            sharing[..followed].iter().for_each(|&content| found.entry(content).or_default().band = true);
+            let earlier = &sharing[..sharing.iter().take_while(|&&content| content < before).count()];
+            let is_hot = earlier.len() > 1024;
+            bounded |= is_hot;
+            for &content in &earlier[..if is_hot { 64 } else { earlier.len() }] {
+                found.entry(content).or_default().band = true;
+                let top = self.labels.of(content);
+                if is_hot && self.is_alive(top) {
+                    found.entry(top).or_default().band = true;
+                }
+            }
         }
-        if let Some(&same) = self.texts.get(&sketch.hash.0) {
+        if let Some(&same) = self.texts.get(&sketch.hash.0).filter(|&&same| same < before) {
             found.entry(same).or_default().content = true;
         }
         (found.into_iter().map(|(content, by)| self.measured(sketch, content, by)).collect(), bounded)
     }
 
     /// The same text, and every living content that posts a value of the sketch's sample.
-    fn by_samples(&self, sketch: &Sketch) -> Vec<Measured> {
+    pub fn by_samples(&self, sketch: &Sketch) -> Vec<Measured> {
         let mut all = Vec::new();
         let living = self.contents.iter().enumerate().filter(|(_, other)| !other.holders.is_empty());
         for (content, other) in living {
@@ -235,7 +327,7 @@ impl Oracle {
     }
 
     /// Every living content within a distance.
-    fn by_simhash(&self, sketch: &Sketch, distance: u32) -> Vec<Measured> {
+    pub fn by_simhash(&self, sketch: &Sketch, distance: u32) -> Vec<Measured> {
         let mut all = Vec::new();
         for (content, other) in
             self.contents.iter().enumerate().filter(|(_, other)| !other.holders.is_empty())
@@ -254,69 +346,18 @@ impl Oracle {
         all
     }
 
-    pub fn query(&self, sketch: &Sketch, query: &Query) -> Answer {
-        let by = query.by.unwrap_or(Measure::Resemblance(self.params.threshold));
-        let ((candidates, bounded), expected_recall) = match by {
-            Measure::Resemblance(threshold) => {
-                let below = threshold < self.params.threshold;
-                (self.by_bands(sketch), below.then(|| self.bands.candidate_probability(threshold)))
-            }
-            Measure::Agreement(threshold) => {
-                let below = threshold < self.params.threshold;
-                (self.by_bands(sketch), below.then(|| self.bands.candidate_probability(threshold)))
-            }
-            Measure::Hamming(distance) => ((self.by_simhash(sketch, distance), false), None),
-            Measure::Containment(_) | Measure::Contained(_) => ((self.by_samples(sketch), false), None),
-            _ => unreachable!("no other measure is asked for"),
-        };
-        let own = query.own.as_ref().and_then(|key| self.keys.get(key)).copied();
-        let mut matches: Vec<(usize, Match)> = Vec::new();
-        for measured in candidates.iter().filter(|measured| measured.passes(by, query.accept)) {
-            let holders = self.contents[measured.content].holders.iter().map(|&id| id as usize);
-            let shown = holders.filter(|&id| Some(id) != own).take(if query.copies { usize::MAX } else { 1 });
-            matches.extend(shown.map(|id| (measured.content, self.matched(sketch, measured, id))));
-        }
-        matches.sort_by(|(a, x), (b, y)| better(x, y, by).then(a.cmp(b)).then(x.id.cmp(&y.id)));
-        matches.truncate(if query.limit == 0 { usize::MAX } else { query.limit });
-        Answer { matches: matches.into_iter().map(|found| found.1).collect(), bounded, expected_recall }
-    }
-
-    fn matched(&self, sketch: &Sketch, measured: &Measured, id: usize) -> Match {
-        let Content { sketch: other, holders } = &self.contents[measured.content];
-        let or_same = |share: Option<f64>| if measured.exact { Some(1.0) } else { share };
-        let simhashes = sketch.simhash.zip(other.simhash);
-        let signatures = sketch.signature.as_ref().zip(other.signature.as_ref());
-        Match {
-            key: self.documents[id].key.clone(),
-            id: DocId(id as u64),
-            resemblance: measured.resemblance(),
-            interval: measured.interval(),
-            containment: or_same(measured.overlap.containment()),
-            contained: or_same(measured.overlap.contained()),
-            hamming: if measured.exact { Some(0) } else { simhashes.map(|(a, b)| a.distance(b)) },
-            agreement: or_same(signatures.and_then(|(a, b)| a.agreement(b))),
-            edit: sketch
-                .edit
-                .as_ref()
-                .zip(other.edit.as_ref())
-                .map(|(a, b)| self.params.sketch.edit.estimate(a, b)),
-            exact: measured.exact,
-            copies: holders.len() as u64 - 1,
-            found_by: measured.found_by,
-            passage: None,
-        }
-    }
-
-    pub fn get(&self, key: &str) -> Option<Stored> {
+    pub fn get(&mut self, key: &str) -> Option<Stored> {
         let id = *self.keys.get(key)?;
+        self.form_again(self.labels.of(self.documents[id].content));
         let Holder { content, first_seen, last_seen, .. } = self.documents[id];
         let Content { sketch, holders } = &self.contents[content];
         Some(Stored {
             id: DocId(id as u64),
             first_seen,
             last_seen,
+            cluster: ClusterId(self.labels.of(content) as u64),
             copies: holders.len() as u64 - 1,
-            shingles: Some(sketch.sample.shingles()),
+            shingles: self.params.keep_sketches.sample.then(|| sketch.sample.shingles()),
             bytes: sketch.bytes,
         })
     }
@@ -328,47 +369,4 @@ fn posted(sample: &Sample) -> &[u64] {
     let base = if sample.is_whole() { 100.0 } else { half.min(100.0) };
     let level = if sample.shingles() < base { 0 } else { sample.level() + 1 };
     sample.mod_2i(level).unwrap_or(sample.values())
-}
-
-impl Measured {
-    fn resemblance(&self) -> Option<f64> {
-        if self.exact { Some(1.0) } else { self.overlap.resemblance() }
-    }
-
-    fn interval(&self) -> Option<Interval> {
-        if self.exact { Some(Interval { low: 1.0, high: 1.0 }) } else { self.overlap.resemblance_interval() }
-    }
-
-    fn passes(&self, by: Measure, accept: Accept) -> bool {
-        let overlap = &self.overlap;
-        let (value, interval, threshold) = match by {
-            _ if self.exact => return true,
-            Measure::Resemblance(t) => (self.resemblance(), self.interval(), t),
-            Measure::Containment(t) => (overlap.containment(), overlap.containment_interval(), t),
-            Measure::Contained(t) => (overlap.contained(), overlap.contained_interval(), t),
-            Measure::Agreement(t) => return self.agreement.is_some_and(|agreement| agreement >= t),
-            _ => return true,
-        };
-        let end = match accept {
-            Accept::Low => interval.map(|interval| interval.low),
-            Accept::Estimate => value,
-            Accept::High => interval.map(|interval| interval.high),
-        };
-        end.is_some_and(|end| end >= threshold)
-    }
-}
-
-/// The same text first, then the greater resemblance or the smaller distance, then the other of the two.
-fn better(x: &Match, y: &Match, by: Measure) -> std::cmp::Ordering {
-    let resemblance = y.resemblance.unwrap_or(0.0).total_cmp(&x.resemblance.unwrap_or(0.0));
-    let distance = x.hamming.unwrap_or(64).cmp(&y.hamming.unwrap_or(64));
-    let down = |a: Option<f64>, b: Option<f64>| b.unwrap_or(0.0).total_cmp(&a.unwrap_or(0.0));
-    let by = match by {
-        Measure::Hamming(_) => distance.then(resemblance),
-        Measure::Containment(_) => down(x.containment, y.containment).then(resemblance),
-        Measure::Contained(_) => down(x.contained, y.contained).then(resemblance),
-        Measure::Agreement(_) => down(x.agreement, y.agreement).then(resemblance),
-        _ => resemblance.then(distance),
-    };
-    y.exact.cmp(&x.exact).then(by)
 }

@@ -1,9 +1,14 @@
 //! A database and its oracle, given the same calls; whatever they say must be equal.
 
+use super::clusters::Group;
 use super::common::disk::MemoryDisk;
 use super::oracle::Oracle;
-use sketchdb::{Database, Document, Options, Params, Policy, Query, Sketch, Verdict};
-use std::collections::BTreeMap;
+use sketchdb::{
+    Cluster, ClusterOptions, ClusterRule, Database, Document, Kept, Measure, Options, Params, Policy, Query,
+    Sketch, Verdict,
+};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 /// How a database is left before it is opened again.
@@ -57,20 +62,75 @@ impl Pair {
         answer.matches.len()
     }
 
-    pub fn get(&self, key: &str) {
+    pub fn get(&mut self, key: &str) {
         assert_eq!(self.db().get(key).unwrap(), self.oracle.get(key), "{key}");
     }
 
-    pub fn get_every(&self) {
-        self.oracle.keys().for_each(|key| self.get(key));
+    pub fn get_every(&mut self) {
+        self.oracle.keys().iter().for_each(|key| self.get(key));
+    }
+
+    pub fn remove(&mut self, keys: &[String]) {
+        let expected: Vec<bool> = keys.iter().map(|key| self.oracle.remove(key)).collect();
+        assert_eq!(self.db().remove(keys).unwrap(), expected, "removing {keys:?}");
+        keys.iter().for_each(|key| assert_eq!(self.db().get(key).unwrap(), None, "{key}"));
+    }
+
+    pub fn expire(&mut self, before: u64) {
+        assert_eq!(self.db().expire(before).unwrap(), self.oracle.expire(before), "before {before}");
+        assert_eq!(self.db().expire(before).unwrap(), 0, "none stays");
+    }
+
+    pub fn clusters(&mut self, min_size: u64) {
+        let found = clusters(self.db(), min_size);
+        assert_eq!(found, self.oracle.clusters(min_size), "of {min_size} and more");
+    }
+
+    pub fn cluster_of(&mut self, key: &str) {
+        let found = cluster_of(self.db(), key);
+        assert_eq!(found, self.oracle.cluster_of(key), "{key}");
     }
 
     pub fn counts(&self) {
-        let stats = self.db().stats().unwrap();
-        assert_eq!(
-            (stats.documents, stats.contents, stats.dead_contents, stats.bounded),
-            (self.oracle.documents(), self.oracle.living(), self.oracle.dead(), self.oracle.bounded),
-        );
+        let (stats, oracle) = (self.db().stats().unwrap(), &self.oracle);
+        assert_eq!((stats.documents, stats.removed_documents), (oracle.documents(), oracle.removed()));
+        assert_eq!((stats.contents, stats.dead_contents), (oracle.living(), oracle.dead()));
+        assert_eq!((stats.clusters, stats.bounded), (oracle.count_clusters(), oracle.bounded));
+    }
+
+    /// The clusters are the connected components of what queries with every living text find.
+    pub fn components(&self) {
+        assert_eq!(self.oracle.params.clusters, ClusterRule::Components);
+        let mut cluster: BTreeMap<String, usize> = self.oracle.keys().into_iter().zip(0..).collect();
+        let by = Some(near(&self.oracle.params));
+        for (sketch, key) in self.oracle.texts() {
+            let query = Query { by, copies: true, ..Query::default() };
+            let answer = self.db().query(sketch, &query).unwrap();
+            assert!(!answer.bounded, "what a hot band yields is not all");
+            for found in answer.matches {
+                let (one, other) = (cluster[key], cluster[&found.key]);
+                cluster.values_mut().filter(|cluster| **cluster == other).for_each(|cluster| *cluster = one);
+            }
+        }
+        let mut components: BTreeMap<usize, BTreeSet<String>> = BTreeMap::new();
+        for (key, cluster) in cluster {
+            components.entry(cluster).or_default().insert(key);
+        }
+        let clusters =
+            clusters(self.db(), 1).into_iter().map(|cluster| cluster.members.into_iter().collect());
+        assert_eq!(clusters.collect::<BTreeSet<_>>(), components.into_values().collect::<BTreeSet<_>>());
+    }
+
+    /// A reader who may not write sees what others see after forming clusters anew.
+    fn read_only(&self) {
+        let db = Database::open_on(self.disk.clone(), Options { read_only: true, ..Options::default() });
+        let (db, mut oracle) = (db.unwrap(), self.oracle.clone());
+        for key in self.oracle.keys().iter().step_by(7) {
+            assert_eq!(db.get(key).unwrap(), oracle.get(key), "{key}, read-only");
+            assert_eq!(cluster_of(&db, key), oracle.cluster_of(key), "{key}, read-only");
+        }
+        assert_eq!(db.stats().unwrap().clusters, oracle.count_clusters());
+        (1..4).for_each(|size| assert_eq!(clusters(&db, size), oracle.clusters(size), "{size}, read-only"));
     }
 
     pub fn reopen(&mut self, leave: Leave) {
@@ -81,6 +141,9 @@ impl Pair {
             Leave::Drop | Leave::Kill => drop(db),
         }
         self.disk = disk;
+        if leave == Leave::Close {
+            self.read_only();
+        }
         self.db = Some(Database::open_on(self.disk.clone(), Options::default()).unwrap());
     }
 
@@ -92,4 +155,45 @@ impl Pair {
             assert!(given >= least, "{verdict} was given {given} times");
         }
     }
+}
+
+/// By what texts are near duplicates.
+pub fn near(params: &Params) -> Measure {
+    match params.keep_sketches {
+        Kept { sample: true, .. } => Measure::Resemblance(params.threshold),
+        Kept { signature: true, .. } => Measure::Agreement(params.threshold),
+        _ => Measure::Hamming(params.hamming),
+    }
+}
+
+fn clusters(db: &Database, min_size: u64) -> Vec<Group> {
+    let (listed, mut groups) = (db.clusters(ClusterOptions { min_size }).unwrap(), Vec::new());
+    let none = listed.each(|cluster| -> ControlFlow<()> {
+        let mut members = Vec::new();
+        let none = listed.members(&cluster, |key| -> ControlFlow<()> {
+            members.push(key);
+            ControlFlow::Continue(())
+        });
+        assert_eq!(none.unwrap(), None);
+        groups.push(group(cluster, members));
+        ControlFlow::Continue(())
+    });
+    assert_eq!(none.unwrap(), None);
+    assert_eq!((listed.len(), listed.is_empty()), (groups.len(), groups.is_empty()));
+    groups
+}
+
+fn cluster_of(db: &Database, key: &str) -> Option<Group> {
+    let (cluster, mut members) = (db.cluster_of(key).unwrap()?, Vec::new());
+    let none = db.cluster_members(&cluster, |key| -> ControlFlow<()> {
+        members.push(key);
+        ControlFlow::Continue(())
+    });
+    assert_eq!(none.unwrap(), None);
+    Some(group(cluster, members))
+}
+
+fn group(cluster: Cluster, members: Vec<String>) -> Group {
+    let Cluster { id, size, representative, cohesion, .. } = cluster;
+    Group { id: id.0, size, representative, cohesion, members }
 }

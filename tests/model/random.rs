@@ -1,30 +1,44 @@
 //! Random calls in small databases: thousands of them, every answer compared.
 
 use super::common::texts::{Draw, edited, text};
-use super::pair::{Leave, Pair};
-use sketchdb::{Accept, Document, Measure, Params, Policy, Query, SketchParams};
+use super::pair::{Leave, Pair, near};
+use sketchdb::{
+    Accept, ClusterRule, Document, Kept, Measure, Params, Policy, Query, RepresentativeRule, SketchParams,
+};
 
 /// Texts of every kind, and those that were given out before.
 struct Source {
     draw: Draw,
     given: Vec<String>,
+    /// Texts that change step by step: each is near to the one before, not to those long before.
+    changing: Vec<String>,
     /// Documents as they were given: some are given again.
     documents: Vec<(String, String)>,
 }
 
 impl Source {
     fn new(seed: u64) -> Self {
-        Source { draw: Draw::new(seed), given: vec!["a first text".into()], documents: Vec::new() }
+        let mut draw = Draw::new(seed);
+        let changing = (0..3).map(|_| text(&mut draw, 60)).collect();
+        Source { draw, given: vec!["a first text".into()], changing, documents: Vec::new() }
     }
 
     fn text(&mut self) -> String {
         let draw = &mut self.draw;
         let earlier = draw.one_of(&self.given).clone();
         let text = match draw.below(100) {
-            0..30 => earlier,
-            30..60 => {
+            0..25 => earlier,
+            25..40 => {
                 let edits = 1 + draw.below(6);
                 edited(draw, &earlier, edits)
+            }
+            40..60 => {
+                let at = draw.below(self.changing.len());
+                self.changing[at] = match draw.percent(5) {
+                    true => text(draw, 60),
+                    false => edited(draw, &self.changing[at], 1),
+                };
+                self.changing[at].clone()
             }
             60..64 => {
                 (*draw.one_of(&["", " \n", "!?", "…", "\u{1F600}\u{200D}\u{1F600}", "\u{FEFF}"])).into()
@@ -78,6 +92,7 @@ impl Source {
         let above = [params.threshold, 0.5 + params.threshold / 2.0, 0.95, 1.0, params.threshold * 0.7];
         Query {
             by: match draw.below(10) {
+                _ if params.keep_sketches != Kept::default() => Some(near(params)),
                 0..2 => None,
                 2..5 => Some(Measure::Resemblance(*draw.one_of(&above))),
                 5 => Some(Measure::Containment(*draw.one_of(&above))),
@@ -96,21 +111,28 @@ impl Source {
 
 fn step(pair: &mut Pair, source: &mut Source, params: &Params) -> usize {
     match source.draw.below(100) {
-        0..55 => {
+        0..46 => {
             let (documents, policy) = (source.documents(pair, 1), source.policy());
             pair.add(documents, policy);
         }
-        55..62 => {
+        46..53 => {
             let count = 2 + source.draw.below(40);
             let (documents, policy) = (source.documents(pair, count), source.policy());
             pair.add(documents, policy);
         }
-        62..85 => {
+        53..60 => {
+            let keys: Vec<String> = (0..1 + source.draw.below(6)).map(|_| source.key()).collect();
+            pair.remove(&keys);
+        }
+        60..62 => pair.expire(source.draw.number() % 60),
+        62..80 => {
             let (sketch, query) = (pair.sketch(&source.text()), source.query(params));
             return pair.query(&sketch, &query);
         }
-        85..94 => pair.get(&source.key()),
-        94..97 => pair.counts(),
+        80..87 => pair.get(&source.key()),
+        87..91 => pair.counts(),
+        91..93 => pair.clusters(source.draw.below(4) as u64),
+        93..97 => pair.cluster_of(&source.key()),
         _ => pair.reopen(*source.draw.one_of(&[Leave::Close, Leave::Drop, Leave::Kill])),
     }
     0
@@ -120,12 +142,27 @@ fn step(pair: &mut Pair, source: &mut Source, params: &Params) -> usize {
 fn run(seed: u64, steps: usize, params: &Params) {
     let (mut pair, mut source) = (Pair::new(params), Source::new(seed));
     let matches: usize = (0..steps).map(|_| step(&mut pair, &mut source, params)).sum();
-    pair.get_every();
     pair.counts();
     pair.reopen(Leave::Close);
     pair.get_every();
+    pair.counts();
+    pair.clusters(0);
+    pair.reopen(Leave::Kill);
+    pair.clusters(2);
     pair.assert_every_verdict(steps as u64 / 200);
-    assert!(matches > steps / 20, "{matches} matches in {steps} calls prove little");
+    assert!(matches > steps / 25, "{matches} matches in {steps} calls prove little");
+    let (largest, labels) = (pair.oracle.clusters(1)[0].members.len(), &pair.oracle.labels);
+    assert!(largest > 2, "of {largest} documents is the largest cluster");
+    if params.clusters == ClusterRule::Components {
+        pair.components();
+        assert!(labels.formed > steps as u64 / 100, "{} clusters were formed anew", labels.formed);
+        // Being the same set of shingles is transitive.
+        assert!(
+            labels.split > steps as u64 / 500 || params.threshold == 1.0,
+            "{} clusters fell apart",
+            labels.split
+        );
+    }
 }
 
 #[test]
@@ -154,4 +191,32 @@ fn random_calls_with_a_wide_hamming_distance() {
 #[test]
 fn random_calls_at_threshold_one() {
     run(31, 1000, &Params { threshold: 1.0, recall: 0.9999, ..Params::default() });
+}
+
+#[test]
+fn random_calls_with_greedy_clusters() {
+    for (seed, representative) in [
+        (41, RepresentativeRule::First),
+        (42, RepresentativeRule::First),
+        (43, RepresentativeRule::Popular),
+        (44, RepresentativeRule::Popular),
+    ] {
+        let params = Params { clusters: ClusterRule::Greedy, representative, ..Params::default() };
+        run(seed, 1200, &Params { threshold: if seed % 2 == 0 { 0.6 } else { 0.8 }, ..params });
+    }
+}
+
+#[test]
+fn random_calls_in_a_file_that_keeps_one_sketch() {
+    for (seed, kept, clusters) in [
+        (51, "simhash", ClusterRule::Components),
+        (52, "signature", ClusterRule::Components),
+        (55, "sample", ClusterRule::Components),
+        (53, "simhash", ClusterRule::Components),
+        (54, "signature", ClusterRule::Greedy),
+    ] {
+        let kept = Params { keep_sketches: kept.parse().unwrap(), clusters, ..Params::default() };
+        let sketch = SketchParams { simhash: "words:1".parse().unwrap(), ..SketchParams::default() };
+        run(seed, 1000, &Params { hamming: 7, hamming_tables: 8, sketch, ..kept });
+    }
 }

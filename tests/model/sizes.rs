@@ -49,6 +49,16 @@ impl Crowd {
         self.pair.add(documents, Policy::Everything);
     }
 
+    /// Takes documents away and looks at the clusters.
+    fn thin_out(&mut self, count: usize) {
+        let keys: Vec<String> =
+            (0..count).map(|_| format!("crowd/{}", self.draw.below(self.texts.len()))).collect();
+        self.pair.remove(&keys);
+        self.pair.expire(200);
+        self.pair.counts();
+        self.pair.clusters(2);
+    }
+
     fn runs(&self) -> u64 {
         self.pair.db().stats().unwrap().runs
     }
@@ -74,16 +84,19 @@ fn flushes_and_merges_change_no_answer() {
     let mut crowd = Crowd::new(5);
     for runs in 1..=3 {
         crowd.add(10_000);
+        crowd.thin_out(500);
         crowd.pair.reopen(Leave::Close);
         assert_eq!(crowd.runs(), runs, "closing flushes 8,192 contents or more");
     }
     crowd.check();
+    crowd.thin_out(2000);
     crowd.add(40_000);
     assert_eq!(crowd.runs(), 4, "adding flushes at 32,768 contents");
     crowd.check();
     for _ in 0..4 {
         crowd.add(1000);
     }
+    crowd.thin_out(500);
     assert_eq!(crowd.runs(), 4, "a merge is under way");
     crowd.pair.reopen(Leave::Kill);
     assert_eq!(crowd.runs(), 4, "a merge is under way again");

@@ -1,13 +1,20 @@
 //! Raw flags → what they mean. The verbs never see a raw flag.
 
+mod measuring;
+mod values;
+
+pub use measuring::Measuring;
+pub use values::time;
+
 use crate::creation::Creation;
 use crate::say::say;
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
-use sketchdb::{Accept, AddOptions, Confirm, DedupOptions, Error, Keep, Measure, Params, Policy, Result};
+use sketchdb::{AddOptions, DedupOptions, Keep, Params, Policy, Result};
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
+use values::{clock, size};
 
 /// A persistent near-duplicate database for text.
 ///
@@ -173,11 +180,6 @@ impl Add {
     }
 }
 
-/// The clock's time, in seconds since 1970.
-fn clock() -> Option<u64> {
-    SystemTime::now().duration_since(UNIX_EPOCH).ok().map(|since| since.as_secs())
-}
-
 #[derive(Debug, Args)]
 pub struct QueryArgs {
     /// The database file
@@ -201,123 +203,6 @@ pub struct QueryArgs {
     /// Let a document match its own key
     #[arg(long = "self")]
     pub own: bool,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum By {
-    Resemblance,
-    Containment,
-    Contained,
-    Agreement,
-    Edit,
-    Hamming,
-    Any,
-}
-
-/// A confirming measure; its bound follows from the threshold when none is given.
-#[derive(Clone, Copy, Debug)]
-enum ConfirmArg {
-    Simhash(Option<u32>),
-    Edit(Option<f64>),
-}
-
-impl std::str::FromStr for ConfirmArg {
-    type Err = String;
-
-    fn from_str(text: &str) -> std::result::Result<Self, String> {
-        let wrong = || "simhash[:D] with D in 0..=64, or edit[:R] with R in (0, 1]".to_string();
-        let (name, bound) = text.split_once(':').map_or((text, None), |(name, bound)| (name, Some(bound)));
-        match name {
-            "simhash" => {
-                let distance =
-                    bound.map(|d| d.parse().ok().filter(|&d| d <= 64).ok_or_else(wrong)).transpose()?;
-                Ok(ConfirmArg::Simhash(distance))
-            }
-            "edit" => {
-                let within = |&r: &f64| r > 0.0 && r <= 1.0;
-                Ok(ConfirmArg::Edit(
-                    bound.map(|r| r.parse().ok().filter(within).ok_or_else(wrong)).transpose()?,
-                ))
-            }
-            _ => Err(wrong()),
-        }
-    }
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum AcceptArg {
-    Low,
-    Estimate,
-    High,
-}
-
-/// Which measure decides, and from where on.
-#[derive(Debug, Args)]
-pub struct Measuring {
-    /// The measure that decides
-    #[arg(long, value_enum, default_value = "resemblance")]
-    by: By,
-    /// From which share on, in (0, 1]; with --by hamming up to which distance, with --by edit up to which share of the longer
-    /// text; the database's own by default
-    #[arg(long, value_name = "T")]
-    threshold: Option<f64>,
-    /// Which end of the 95 % interval must reach the threshold
-    #[arg(long, value_enum, default_value = "estimate")]
-    accept: AcceptArg,
-    /// Keep a match only if this measure agrees: simhash[:D] or edit[:R]; repeatable
-    #[arg(long, value_name = "MEASURE")]
-    confirm: Vec<ConfirmArg>,
-}
-
-impl Measuring {
-    /// The measure and its threshold.
-    pub fn measure(&self, params: &Params) -> Result<Measure> {
-        let threshold = self.threshold.unwrap_or(params.threshold);
-        match (self.by, self.threshold) {
-            (By::Resemblance, _) => Ok(Measure::Resemblance(threshold)),
-            (By::Containment, _) => Ok(Measure::Containment(threshold)),
-            (By::Contained, _) => Ok(Measure::Contained(threshold)),
-            (By::Agreement, _) => Ok(Measure::Agreement(threshold)),
-            (By::Any, _) => Ok(Measure::Any(threshold)),
-            (By::Edit, share) => Ok(Measure::Edit(share.unwrap_or(1.0 - params.threshold))),
-            (By::Hamming, None) => Ok(Measure::Hamming(params.hamming)),
-            (By::Hamming, Some(distance)) if distance.fract() == 0.0 && (0.0..=64.0).contains(&distance) => {
-                Ok(Measure::Hamming(distance as u32))
-            }
-            (By::Hamming, Some(distance)) => Err(Error::Invalid {
-                what: format!("--threshold {distance} with --by hamming"),
-                remedy: "give a whole number of bits, 0 to 64".into(),
-            }),
-        }
-    }
-
-    /// The confirming measures, with their bounds.
-    pub fn confirm(&self, params: &Params) -> Vec<Confirm> {
-        // A distance says nothing of the resemblance, a share that differs leaves the others.
-        let threshold = match self.by {
-            By::Hamming => params.threshold,
-            By::Edit => self.threshold.map_or(params.threshold, |share| 1.0 - share),
-            _ => self.threshold.unwrap_or(params.threshold),
-        };
-        let width = params.sketch.shingle.width();
-        let bounded = |confirm: &ConfirmArg| match *confirm {
-            ConfirmArg::Simhash(distance) => {
-                Confirm::Simhash(distance.unwrap_or_else(|| Confirm::default_distance(threshold, width)))
-            }
-            ConfirmArg::Edit(share) => {
-                Confirm::Edit(share.unwrap_or_else(|| Confirm::default_share(threshold)))
-            }
-        };
-        self.confirm.iter().map(bounded).collect()
-    }
-
-    pub fn accept(&self) -> Accept {
-        match self.accept {
-            AcceptArg::Low => Accept::Low,
-            AcceptArg::Estimate => Accept::Estimate,
-            AcceptArg::High => Accept::High,
-        }
-    }
 }
 
 #[derive(Debug, Args)]
@@ -509,51 +394,6 @@ pub enum Format {
     Jsonl,
     /// An INPUT a line
     Paths,
-}
-
-/// Sizes: 512M, 2G, 65536.
-fn size(text: &str) -> std::result::Result<usize, String> {
-    let wrong = || "a size such as 65536, 512M or 2G".to_string();
-    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let shift = match text[digits.len()..].to_ascii_uppercase().as_str() {
-        "" | "B" => 0,
-        "K" | "KB" | "KIB" => 10,
-        "M" | "MB" | "MIB" => 20,
-        "G" | "GB" | "GIB" => 30,
-        _ => return Err(wrong()),
-    };
-    let number: usize = digits.parse().map_err(|_| wrong())?;
-    let bytes = number.checked_mul(1 << shift).ok_or_else(wrong)?;
-    if bytes < 1 << 20 { Err("at least 1M".into()) } else { Ok(bytes) }
-}
-
-/// Times: RFC 3339 or Unix seconds.
-pub fn time(text: &str) -> std::result::Result<u64, String> {
-    if let Ok(seconds) = text.parse() {
-        return Ok(seconds);
-    }
-    let wrong = || "a time such as 2026-01-31T12:00:00Z or 1769860800".to_string();
-    let (local, east) = split_offset(text).ok_or_else(wrong)?;
-    let time = humantime::parse_rfc3339_weak(local).map_err(|_| wrong())?;
-    let since = time.duration_since(UNIX_EPOCH).map_err(|_| wrong())?.as_secs();
-    since.checked_add_signed(-east).ok_or_else(|| "a time after 1970".into())
-}
-
-/// A time without its numeric offset, and the offset in seconds east of UTC: the parser knows Z only.
-fn split_offset(text: &str) -> Option<(&str, i64)> {
-    let Some((local, offset)) = text.len().checked_sub(6).and_then(|at| text.split_at_checked(at)) else {
-        return Some((text, 0));
-    };
-    let sign = match (offset.as_bytes()[0], offset.as_bytes()[3], local.contains(':')) {
-        (b'+', b':', true) if !local.ends_with(['Z', 'z']) => 1,
-        (b'-', b':', true) if !local.ends_with(['Z', 'z']) => -1,
-        _ => return Some((text, 0)),
-    };
-    let number = |digits: &str| {
-        digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse::<i64>().ok())?
-    };
-    let within = |digits: &str, end: i64| number(digits).filter(|&number| number < end);
-    Some((local, sign * (within(&offset[1..3], 24)? * 3600 + within(&offset[4..], 60)? * 60)))
 }
 
 /// Verbs and options that the interface has and this version does not.

@@ -1,0 +1,121 @@
+//! Which measure decides that documents are alike, and from where on.
+
+use clap::{Args, ValueEnum};
+use sketchdb::{Accept, Confirm, Error, Measure, Params, Result};
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum By {
+    Resemblance,
+    Containment,
+    Contained,
+    Agreement,
+    Edit,
+    Hamming,
+    Any,
+}
+
+/// A confirming measure; its bound follows from the threshold when none is given.
+#[derive(Clone, Copy, Debug)]
+enum ConfirmArg {
+    Simhash(Option<u32>),
+    Edit(Option<f64>),
+}
+
+impl std::str::FromStr for ConfirmArg {
+    type Err = String;
+
+    fn from_str(text: &str) -> std::result::Result<Self, String> {
+        let wrong = || "simhash[:D] with D in 0..=64, or edit[:R] with R in (0, 1]".to_string();
+        let (name, bound) = text.split_once(':').map_or((text, None), |(name, bound)| (name, Some(bound)));
+        match name {
+            "simhash" => {
+                let distance =
+                    bound.map(|d| d.parse().ok().filter(|&d| d <= 64).ok_or_else(wrong)).transpose()?;
+                Ok(ConfirmArg::Simhash(distance))
+            }
+            "edit" => {
+                let within = |&r: &f64| r > 0.0 && r <= 1.0;
+                Ok(ConfirmArg::Edit(
+                    bound.map(|r| r.parse().ok().filter(within).ok_or_else(wrong)).transpose()?,
+                ))
+            }
+            _ => Err(wrong()),
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum AcceptArg {
+    Low,
+    Estimate,
+    High,
+}
+
+/// Which measure decides, and from where on.
+#[derive(Debug, Args)]
+pub struct Measuring {
+    /// The measure that decides
+    #[arg(long, value_enum, default_value = "resemblance")]
+    by: By,
+    /// From which share on, in (0, 1]; with --by hamming up to which distance, with --by edit up to which share of the longer
+    /// text; the database's own by default
+    #[arg(long, value_name = "T")]
+    threshold: Option<f64>,
+    /// Which end of the 95 % interval must reach the threshold
+    #[arg(long, value_enum, default_value = "estimate")]
+    accept: AcceptArg,
+    /// Keep a match only if this measure agrees: simhash[:D] or edit[:R]; repeatable
+    #[arg(long, value_name = "MEASURE")]
+    confirm: Vec<ConfirmArg>,
+}
+
+impl Measuring {
+    /// The measure and its threshold.
+    pub fn measure(&self, params: &Params) -> Result<Measure> {
+        let threshold = self.threshold.unwrap_or(params.threshold);
+        match (self.by, self.threshold) {
+            (By::Resemblance, _) => Ok(Measure::Resemblance(threshold)),
+            (By::Containment, _) => Ok(Measure::Containment(threshold)),
+            (By::Contained, _) => Ok(Measure::Contained(threshold)),
+            (By::Agreement, _) => Ok(Measure::Agreement(threshold)),
+            (By::Any, _) => Ok(Measure::Any(threshold)),
+            (By::Edit, share) => Ok(Measure::Edit(share.unwrap_or(1.0 - params.threshold))),
+            (By::Hamming, None) => Ok(Measure::Hamming(params.hamming)),
+            (By::Hamming, Some(distance)) if distance.fract() == 0.0 && (0.0..=64.0).contains(&distance) => {
+                Ok(Measure::Hamming(distance as u32))
+            }
+            (By::Hamming, Some(distance)) => Err(Error::Invalid {
+                what: format!("--threshold {distance} with --by hamming"),
+                remedy: "give a whole number of bits, 0 to 64".into(),
+            }),
+        }
+    }
+
+    /// The confirming measures, with their bounds.
+    pub fn confirm(&self, params: &Params) -> Vec<Confirm> {
+        // A distance says nothing of the resemblance, a share that differs leaves the others.
+        let threshold = match self.by {
+            By::Hamming => params.threshold,
+            By::Edit => self.threshold.map_or(params.threshold, |share| 1.0 - share),
+            _ => self.threshold.unwrap_or(params.threshold),
+        };
+        let width = params.sketch.shingle.width();
+        let bounded = |confirm: &ConfirmArg| match *confirm {
+            ConfirmArg::Simhash(distance) => {
+                Confirm::Simhash(distance.unwrap_or_else(|| Confirm::default_distance(threshold, width)))
+            }
+            ConfirmArg::Edit(share) => {
+                Confirm::Edit(share.unwrap_or_else(|| Confirm::default_share(threshold)))
+            }
+        };
+        self.confirm.iter().map(bounded).collect()
+    }
+
+    pub fn accept(&self) -> Accept {
+        match self.accept {
+            AcceptArg::Low => Accept::Low,
+            AcceptArg::Estimate => Accept::Estimate,
+            AcceptArg::High => Accept::High,
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! What a query answers: candidates measured, those that pass, in order.
+
+use super::oracle::{Content, Oracle};
+use sketchdb::{Accept, Answer, DocId, FoundBy, Interval, Match, Measure, Overlap, Query, Sketch};
+
+/// The measures between a sketch and a content.
+pub struct Measured {
+    pub content: usize,
+    exact: bool,
+    overlap: Option<Overlap>,
+    agreement: Option<f64>,
+    hamming: Option<u32>,
+    found_by: FoundBy,
+}
+
+impl Oracle {
+    pub fn measured(&self, sketch: &Sketch, content: usize, found_by: FoundBy) -> Measured {
+        let other = &self.contents[content].sketch;
+        let exact = other.hash == sketch.hash;
+        let signatures = sketch.signature.as_ref().zip(other.signature.as_ref());
+        Measured {
+            content,
+            exact,
+            overlap: self.params.keep_sketches.sample.then(|| Overlap::of(&sketch.sample, &other.sample)),
+            agreement: signatures.and_then(|(a, b)| a.agreement(b)),
+            hamming: sketch.simhash.zip(other.simhash).map(|(a, b)| a.distance(b)),
+            found_by,
+        }
+    }
+
+    pub fn query(&self, sketch: &Sketch, query: &Query) -> Answer {
+        let by = query.by.unwrap_or(Measure::Resemblance(self.params.threshold));
+        let ((candidates, bounded), expected_recall) = match by {
+            Measure::Resemblance(threshold) => {
+                let below = threshold < self.params.threshold;
+                (
+                    self.candidates(sketch, usize::MAX),
+                    below.then(|| self.bands.candidate_probability(threshold)),
+                )
+            }
+            Measure::Agreement(threshold) => {
+                let below = threshold < self.params.threshold;
+                (
+                    self.by_bands(sketch, usize::MAX),
+                    below.then(|| self.bands.candidate_probability(threshold)),
+                )
+            }
+            Measure::Hamming(distance) => ((self.by_simhash(sketch, distance), false), None),
+            Measure::Containment(_) | Measure::Contained(_) => ((self.by_samples(sketch), false), None),
+            _ => unreachable!("no other measure is asked for"),
+        };
+        let own = query.own.as_ref().and_then(|key| self.keys.get(key)).copied();
+        let mut matches: Vec<(usize, Match)> = Vec::new();
+        for measured in candidates.iter().filter(|measured| measured.passes(by, query.accept)) {
+            let holders = self.contents[measured.content].holders.iter().map(|&id| id as usize);
+            let shown = holders.filter(|&id| Some(id) != own).take(if query.copies { usize::MAX } else { 1 });
+            matches.extend(shown.map(|id| (measured.content, self.matched(sketch, measured, id))));
+        }
+        matches.sort_by(|(a, x), (b, y)| better(x, y, by).then(a.cmp(b)).then(x.id.cmp(&y.id)));
+        matches.truncate(if query.limit == 0 { usize::MAX } else { query.limit });
+        Answer { matches: matches.into_iter().map(|found| found.1).collect(), bounded, expected_recall }
+    }
+
+    fn matched(&self, sketch: &Sketch, measured: &Measured, id: usize) -> Match {
+        let Content { sketch: other, holders } = &self.contents[measured.content];
+        let or_same = |share: Option<f64>| if measured.exact { Some(1.0) } else { share };
+        Match {
+            key: self.documents[id].key.clone(),
+            id: DocId(id as u64),
+            resemblance: measured.resemblance(),
+            interval: measured.interval(),
+            containment: or_same(measured.overlap.and_then(|overlap| overlap.containment())),
+            contained: or_same(measured.overlap.and_then(|overlap| overlap.contained())),
+            hamming: measured.hamming(),
+            agreement: measured.agreement(),
+            edit: sketch
+                .edit
+                .as_ref()
+                .zip(other.edit.as_ref())
+                .map(|(a, b)| self.params.sketch.edit.estimate(a, b)),
+            exact: measured.exact,
+            copies: holders.len() as u64 - 1,
+            found_by: measured.found_by,
+            passage: None,
+        }
+    }
+}
+
+impl Measured {
+    pub fn resemblance(&self) -> Option<f64> {
+        if self.exact { Some(1.0) } else { self.overlap?.resemblance() }
+    }
+
+    pub fn agreement(&self) -> Option<f64> {
+        if self.exact { Some(1.0) } else { self.agreement }
+    }
+
+    pub fn hamming(&self) -> Option<u32> {
+        if self.exact { Some(0) } else { self.hamming }
+    }
+
+    fn interval(&self) -> Option<Interval> {
+        if self.exact { Some(Interval { low: 1.0, high: 1.0 }) } else { self.overlap?.resemblance_interval() }
+    }
+
+    fn passes(&self, by: Measure, accept: Accept) -> bool {
+        let overlap = |share: fn(&Overlap) -> Option<f64>| self.overlap.as_ref().and_then(share);
+        let interval = |of: fn(&Overlap) -> Option<Interval>| self.overlap.as_ref().and_then(of);
+        let (value, interval, threshold) = match by {
+            _ if self.exact => return true,
+            Measure::Resemblance(t) => (self.resemblance(), self.interval(), t),
+            Measure::Containment(t) => {
+                (overlap(Overlap::containment), interval(Overlap::containment_interval), t)
+            }
+            Measure::Contained(t) => (overlap(Overlap::contained), interval(Overlap::contained_interval), t),
+            Measure::Agreement(t) => return self.agreement.is_some_and(|agreement| agreement >= t),
+            _ => return true,
+        };
+        let end = match accept {
+            Accept::Low => interval.map(|interval| interval.low),
+            Accept::Estimate => value,
+            Accept::High => interval.map(|interval| interval.high),
+        };
+        end.is_some_and(|end| end >= threshold)
+    }
+}
+
+/// The same text first, then the greater resemblance or the smaller distance, then the other of the two.
+fn better(x: &Match, y: &Match, by: Measure) -> std::cmp::Ordering {
+    let resemblance = y.resemblance.unwrap_or(0.0).total_cmp(&x.resemblance.unwrap_or(0.0));
+    let distance = x.hamming.unwrap_or(64).cmp(&y.hamming.unwrap_or(64));
+    let down = |a: Option<f64>, b: Option<f64>| b.unwrap_or(0.0).total_cmp(&a.unwrap_or(0.0));
+    let by = match by {
+        Measure::Hamming(_) => distance.then(resemblance),
+        Measure::Containment(_) => down(x.containment, y.containment).then(resemblance),
+        Measure::Contained(_) => down(x.contained, y.contained).then(resemblance),
+        Measure::Agreement(_) => down(x.agreement, y.agreement).then(resemblance),
+        _ => resemblance.then(distance),
+    };
+    y.exact.cmp(&x.exact).then(by)
+}
