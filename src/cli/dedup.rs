@@ -122,7 +122,7 @@ impl Deduping {
                 }
             }
         }
-        self.kept.flush().map_err(Stop::from)
+        self.kept.flush()
     }
 }
 
@@ -136,14 +136,14 @@ fn tell(
 ) -> Result<(), Stop> {
     let Some(duplicate) = duplicate else {
         counts.kept += 1;
-        return Ok(kept.line(line)?);
+        return kept.line(line);
     };
     match duplicate.resemblance {
         Some(1.0) => counts.same += 1,
         _ => counts.near += 1,
     }
     match removed {
-        Some(removed) => Ok(removed.line(&with_reason(line, duplicate)?)?),
+        Some(removed) => removed.line(&with_reason(line, duplicate)?),
         None => Ok(()),
     }
 }

@@ -28,7 +28,7 @@ pub fn run(verb: &Remove, common: &Common) -> Ended {
         removing.take(key.clone())?;
     }
     if let Some(file) = &verb.keys_from {
-        match removing.from_file(file)? {
+        match removing.take_file(file)? {
             Ok(()) => {}
             Err(problem) => {
                 say(&format!("sketchdb: {}: {}", problem.place, problem.what));
@@ -61,7 +61,7 @@ struct Removing<'d> {
 
 impl Removing<'_> {
     /// A key a line.
-    fn from_file(&mut self, file: &str) -> Result<Result<(), Problem>, Stop> {
+    fn take_file(&mut self, file: &str) -> Result<Result<(), Problem>, Stop> {
         let (mut line, mut failed) = (Vec::new(), None);
         let mut take = |bytes: &[u8]| {
             for &byte in bytes {

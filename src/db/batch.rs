@@ -227,10 +227,8 @@ impl<'v> Batch<'v> {
             self.counters.passages -= 1;
             self.buried.insert(passage.0);
         }
-        if self.params.clusters == ClusterRule::Components {
-            if !self.clustering.is_alone(content)? {
-                self.dirty.insert(self.clustering.cluster(content)?.0);
-            }
+        if self.params.clusters == ClusterRule::Components && !self.clustering.is_alone(content)? {
+            self.dirty.insert(self.clustering.cluster(content)?.0);
         }
         Ok(())
     }

@@ -62,13 +62,7 @@ impl Database {
             Source::Stored => self.keep_clusters(&view, &copy)?,
             Source::Sketches => copy.form_clusters(progress)?,
         }
-        progress("verify", 0, 1);
-        let verified = copy.verify(false)?;
-        copy.close()?;
-        match verified.damage.first() {
-            None => Ok(()),
-            Some(damage) => Err(Error::corrupt(&damage.at, &damage.what)),
-        }
+        complete(copy, disk, memory, progress)
     }
 
     /// Puts the clusters of another database into a copy of it.
@@ -140,6 +134,25 @@ impl Database {
             if waiting.len() < FORMED { Ok(()) } else { form(&mut waiting) }
         })?;
         form(&mut waiting)
+    }
+}
+
+/// Closes a new file, makes it as small as its content and looks at all of it.
+pub(super) fn complete(
+    copy: Database,
+    disk: &Arc<dyn Disk>,
+    memory: usize,
+    progress: Progress,
+) -> Result<()> {
+    copy.close()?;
+    progress("tighten the file", 0, 0);
+    StoreFile::tighten(Box::new(disk.clone()), memory / 2)?;
+    progress("verify", 0, 0);
+    let options = Options { memory, read_only: true, ..Options::default() };
+    let verified = Database::open_on(disk.clone(), options)?.verify(false)?;
+    match verified.damage.first() {
+        None => Ok(()),
+        Some(damage) => Err(Error::corrupt(&damage.at, &damage.what)),
     }
 }
 

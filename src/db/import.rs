@@ -1,7 +1,7 @@
 //! `import`: a database from the lines of an export.
 
 use super::clustering::Representative;
-use super::copy::{Postings, Progress, post_content, write_anew};
+use super::copy::{Postings, Progress, complete, post_content, write_anew};
 use super::database::{Database, Options, new_id};
 use super::export::{ClusterLine, Content, DocumentLine, End, Header, Line, PassageLine, VERSION};
 use super::merge::Merged;
@@ -76,9 +76,9 @@ impl Database {
             }
             importing.finish(builder)
         })?;
-        let copy = Database::open_on(disk, Options { memory, ..Options::default() })?;
+        let copy = Database::open_on(disk.clone(), Options { memory, ..Options::default() })?;
         importing.clusters(&copy)?;
-        copy.close()?;
+        complete(copy, &disk, memory, progress)?;
         Ok(importing.seen.documents)
     }
 }

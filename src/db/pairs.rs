@@ -102,6 +102,10 @@ impl Database {
         mut each: impl FnMut(PairEvent) -> ControlFlow<B>,
     ) -> Result<(PairSummary, Option<B>)> {
         let verifier = Verifier::new(self, options.by, options.accept, &options.confirm)?;
+        if matches!(verifier.by(), Measure::Resemblance(_)) {
+            let bands = self.params().keep_sketches.signature;
+            self.params().check_kept("pairs by resemblance", bands)?;
+        }
         let view = self.view();
         let mut summary =
             PairSummary { expected_recall: verifier.expected_recall(), ..PairSummary::default() };
@@ -260,15 +264,13 @@ struct Sharing {
     yielded: Vec<u64>,
 }
 
+/// Two contents that are alike, and how.
+type Alike = ([u64; 2], Measures);
+
 /// Verifies pairs on some threads; what passed, in order.
-fn verify(
-    view: &View,
-    verifier: &Verifier,
-    pairs: &[[u64; 2]],
-    threads: usize,
-) -> Result<Vec<([u64; 2], Measures)>> {
+fn verify(view: &View, verifier: &Verifier, pairs: &[[u64; 2]], threads: usize) -> Result<Vec<Alike>> {
     let share = pairs.len().div_ceil(threads.max(1)).max(1);
-    let verified: Vec<Result<Vec<([u64; 2], Measures)>>> = std::thread::scope(|scope| {
+    let verified: Vec<Result<Vec<Alike>>> = std::thread::scope(|scope| {
         let work = |part| move || verify_part(view, verifier, part);
         let threads: Vec<_> = pairs.chunks(share).map(|part| scope.spawn(work(part))).collect();
         let panicked = || Err(Error::Failed("a thread panicked while verifying".into()));
@@ -281,7 +283,7 @@ fn verify(
     Ok(all)
 }
 
-fn verify_part(view: &View, verifier: &Verifier, pairs: &[[u64; 2]]) -> Result<Vec<([u64; 2], Measures)>> {
+fn verify_part(view: &View, verifier: &Verifier, pairs: &[[u64; 2]]) -> Result<Vec<Alike>> {
     let mut kept = Vec::new();
     let mut first: Option<(u64, Sketch)> = None;
     for &[a, b] in pairs {

@@ -1,6 +1,6 @@
 //! Salvaging: a new file from every record of a damaged one that is still whole, with a list of what is lost.
 
-use super::copy::{Postings, Progress, post_content, write_anew};
+use super::copy::{Postings, Progress, complete, post_content, write_anew};
 use super::database::{Database, Options};
 use super::params::Params;
 use crate::error::{Error, Result};
@@ -76,9 +76,9 @@ impl Database {
         let before = Counters { epoch: frames.epoch, ..remains.counters().unwrap_or_default() };
         write_anew(&disk, &params, id, &before, memory, |builder| salvaging.copy(builder))?;
         let salvaged = salvaging.salvaged;
-        let copy = Database::open_on(disk, Options { memory, ..Options::default() })?;
+        let copy = Database::open_on(disk.clone(), Options { memory, ..Options::default() })?;
         copy.form_clusters(progress)?;
-        copy.close()?;
+        complete(copy, &disk, memory, progress)?;
         Ok(salvaged)
     }
 }

@@ -102,6 +102,20 @@ impl StoreFile {
         self.recovered
     }
 
+    /// Moves pages together and cuts what is free off the end. redb commits this in one phase, which a crash may tear: only
+    /// for a file that is not in its place yet.
+    pub fn tighten(disk: Box<dyn Disk>, cache: usize) -> Result<()> {
+        let mut file = Self::open_writable(disk, cache)?;
+        file.redb
+            .compact()
+            .map_err(|error| match error {
+                redb::CompactionError::Storage(error) => error.into(),
+                other => redb::Error::Corrupted(other.to_string()),
+            })
+            .doing("tighten the file")
+            .map(|_| ())
+    }
+
     /// The parameters.
     pub fn params(&self) -> Result<Vec<u8>> {
         let row = self.meta(PARAMS)?;
