@@ -39,7 +39,9 @@ impl Hasher for Uniform {
 pub(crate) struct PendingEntries {
     sought: Sought,
     prefixes: Prefixes,
-    last: HashMap<u64, u32, BuildHasherDefault<Uniform>>,
+    /// The first and last entry of each chain.
+    chains: HashMap<u64, (u32, u32), BuildHasherDefault<Uniform>>,
+    /// Each with the next one of its chain.
     entries: Vec<(u64, u32)>,
 }
 
@@ -47,7 +49,7 @@ const NONE: u32 = u32::MAX;
 
 impl PendingEntries {
     pub fn new(sought: Sought, prefixes: Prefixes) -> Self {
-        PendingEntries { sought, prefixes, last: HashMap::default(), entries: Vec::new() }
+        PendingEntries { sought, prefixes, chains: HashMap::default(), entries: Vec::new() }
     }
 
     /// Adds an entry.
@@ -57,25 +59,24 @@ impl PendingEntries {
             Space::SAMPLES => self.sought.samples,
             _ => self.sought.simhashes || !space.is_simhash(),
         };
-        let key = self.prefixes.filter_key(address);
-        let earlier = match searched {
-            true => self.last.insert(key, self.entries.len() as u32).unwrap_or(NONE),
-            false => NONE,
-        };
-        self.entries.push((packed(address, number), earlier));
+        let own = self.entries.len() as u32;
+        self.entries.push((packed(address, number), NONE));
+        if searched {
+            let chain = self.chains.entry(self.prefixes.filter_key(address)).or_insert((own, own));
+            let before = std::mem::replace(&mut chain.1, own);
+            if before != own {
+                self.entries[before as usize].1 = own;
+            }
+        }
     }
 
     /// The entries within a range of what is searched by one key, numbers ascending.
-    pub fn within(&self, range: &RangeInclusive<Address>) -> Vec<(Address, u16)> {
-        let mut at = self.last.get(&self.prefixes.filter_key(*range.start())).copied().unwrap_or(NONE);
-        let mut found = Vec::new();
-        while let Some(&(entry, earlier)) = self.entries.get(at as usize) {
-            found.push((Address::from_bits(entry >> 16), entry as u16));
-            at = earlier;
-        }
-        found.retain(|entry| range.contains(&entry.0));
-        found.reverse();
-        found
+    pub fn within(&self, range: &RangeInclusive<Address>) -> impl Iterator<Item = (Address, u16)> {
+        let first = self.chains.get(&self.prefixes.filter_key(*range.start())).map_or(NONE, |chain| chain.0);
+        let at = |at: u32| self.entries.get(at as usize);
+        std::iter::successors(at(first), move |entry| at(entry.1))
+            .map(|&(entry, _)| (Address::from_bits(entry >> 16), entry as u16))
+            .filter(|entry| range.contains(&entry.0))
     }
 
     /// The packed entries, for a part of the memtable.
@@ -92,7 +93,7 @@ mod tests {
     const PREFIXES: Prefixes = Prefixes { simhash: 16 };
 
     fn numbers(pending: &PendingEntries, range: RangeInclusive<Address>) -> Vec<u16> {
-        pending.within(&range).into_iter().map(|entry| entry.1).collect()
+        pending.within(&range).map(|entry| entry.1).collect()
     }
 
     #[test]
