@@ -138,9 +138,9 @@ fn tell(
         counts.kept += 1;
         return kept.line(line);
     };
-    match duplicate.resemblance {
-        Some(1.0) => counts.same += 1,
-        _ => counts.near += 1,
+    match duplicate.exact {
+        true => counts.same += 1,
+        false => counts.near += 1,
     }
     match removed {
         Some(removed) => removed.line(&with_reason(line, duplicate)?),

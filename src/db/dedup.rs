@@ -58,6 +58,8 @@ pub struct Duplicate {
     pub of: String,
     /// Their estimated resemblance.
     pub resemblance: Option<f64>,
+    /// Whether they are the same text.
+    pub exact: bool,
 }
 
 /// Decides about documents one after another.
@@ -79,13 +81,15 @@ pub struct Dedup {
 /// Documents decided about in one commit.
 const AT_ONCE: usize = 4096;
 
-/// A numbered key and the resemblance to its document.
-type Named = (String, Option<f64>);
+/// A numbered key, the resemblance to its document, whether it is the same text.
+type Named = (String, Option<f64>, bool);
 
 /// What a decision names: nothing, a document of this collection, one of the other database.
 const KEPT: u64 = 0;
 const OWN: u64 = 1;
 const OTHER: u64 = 2;
+/// Added to these when it is the same text.
+const SAME: u64 = 4;
 /// No resemblance: the bits of no share.
 const NO_SHARE: u64 = u64::MAX;
 
@@ -158,7 +162,10 @@ impl Dedup {
         }
         let mut named = self.keep_or_name(open)?.into_iter();
         for duplicate in decided.iter_mut().filter(|duplicate| duplicate.is_none()) {
-            let own = |(of, resemblance): Named| Duplicate { of: plain_key(&of).1.to_owned(), resemblance };
+            let own = |(of, resemblance, exact): Named| {
+                let of = plain_key(&of).1.to_owned();
+                Duplicate { of, resemblance, exact }
+            };
             *duplicate = named.next().flatten().map(own);
         }
         Ok(decided)
@@ -172,7 +179,7 @@ impl Dedup {
             .into_iter()
             .map(|added| match added.verdict {
                 Verdict::New => None,
-                _ => added.of.map(|of| (of, added.resemblance)),
+                verdict => added.of.map(|of| (of, added.resemblance, verdict == Verdict::Exact)),
             })
             .collect())
     }
@@ -184,7 +191,8 @@ impl Dedup {
         for by in std::iter::once(None).chain(contained) {
             let found = other.query(sketch, &Query { by, limit: 1, ..Query::default() })?.matches.pop();
             if let Some(found) = found {
-                return Ok(Some((found.id, Duplicate { of: found.key, resemblance: found.resemblance })));
+                let (of, resemblance, exact) = (found.key, found.resemblance, found.exact);
+                return Ok(Some((found.id, Duplicate { of, resemblance, exact })));
             }
         }
         Ok(None)
@@ -219,7 +227,7 @@ impl Dedup {
             let document = view.document(DocId(number))?;
             let sketch = view.content(document.content, Sketch::of_record)?;
             if let Some((id, duplicate)) = self.in_other(&sketch)? {
-                self.note(number, OTHER, id.0, duplicate.resemblance)?;
+                self.note(number, OTHER + same(duplicate.exact), id.0, duplicate.resemblance)?;
                 continue;
             }
             numbers.push(number);
@@ -235,7 +243,9 @@ impl Dedup {
         for (number, named) in numbers.into_iter().zip(self.keep_or_name(documents)?) {
             match named {
                 None => self.note(number, KEPT, 0, None)?,
-                Some((of, resemblance)) => self.note(number, OWN, plain_key(&of).0, resemblance)?,
+                Some((of, resemblance, exact)) => {
+                    self.note(number, OWN + same(exact), plain_key(&of).0, resemblance)?;
+                }
             }
         }
         Ok(())
@@ -255,7 +265,7 @@ impl Dedup {
             let content = view.document(DocId(number))?.content;
             let sketch = view.content(content, Sketch::of_record)?;
             if let Some((id, duplicate)) = self.in_other(&sketch)? {
-                self.note(number, OTHER, id.0, duplicate.resemblance)?;
+                self.note(number, OTHER + same(duplicate.exact), id.0, duplicate.resemblance)?;
                 in_other.insert(number);
             } else {
                 members.push([view.cluster(content)?.0, rank, number])?;
@@ -267,8 +277,9 @@ impl Dedup {
             let content = view.document(DocId(number))?.content;
             match &first {
                 Some((of, kept, sketch)) if *of == cluster => {
-                    let resemblance = measure(&*view, sketch, content)?.resemblance.map(|r| r.value);
-                    self.note(number, OWN, *kept, resemblance)?;
+                    let measures = measure(&*view, sketch, content)?;
+                    let resemblance = measures.resemblance.map(|estimate| estimate.value);
+                    self.note(number, OWN + same(measures.exact), *kept, resemblance)?;
                 }
                 _ => {
                     self.note(number, KEPT, 0, None)?;
@@ -285,18 +296,23 @@ impl Dedup {
 
     fn named(&self, held: &Database, [_, what, of, share]: [u64; 4]) -> Result<Option<Duplicate>> {
         let resemblance = (share != NO_SHARE).then(|| f64::from_bits(share));
-        let of = match (what, &self.against) {
+        let exact = what & SAME != 0;
+        let of = match (what & !SAME, &self.against) {
             (KEPT, _) => return Ok(None),
             (OTHER, Some(other)) => other.view().document(DocId(of))?.key,
             _ => plain_key(&held.view().document(DocId(of))?.key).1.to_owned(),
         };
-        Ok(Some(Duplicate { of, resemblance }))
+        Ok(Some(Duplicate { of, resemblance, exact }))
     }
 
     /// What sketches must be made with.
     pub fn params(&self) -> &Params {
         &self.params
     }
+}
+
+fn same(exact: bool) -> u64 {
+    if exact { SAME } else { 0 }
 }
 
 /// A database that vanishes with its handle.
