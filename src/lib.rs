@@ -23,7 +23,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! - [`Database`]: `create`, `open`, `add`, `add_batch`, `query`, `get`, `stats`. It is `Send + Sync`; `add` takes `&self`.
+//! - [`Database`]: `create`, `open`, `add`, `add_batch`, `remove`, `expire`; `query`, `get`, `pairs`, `clusters`, `stats`;
+//!   `compact`, `rebuild`, `salvage`, `merge`, `export`, `import`, `verify`. It is `Send + Sync`; `add` takes `&self`.
+//! - [`Dedup`] says which documents of a collection to keep.
 //! - [`Params`] belong to the file, [`Options`] to the process.
 //! - [`Sketcher`] makes a [`Sketch`] of a text without any database; [`compare`] holds two of them side by side.
 //!

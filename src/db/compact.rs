@@ -26,8 +26,9 @@ impl Database {
     /// Whenever this is interrupted, the file at the path is the old one or the new one, whole.
     pub fn compact(path: impl AsRef<Path>, options: Options, progress: Progress) -> Result<Compacted> {
         let path = path.as_ref();
-        let memory = options.memory;
-        let db = Database::open(path, Options { read_only: false, ..options })?;
+        // Two files are open.
+        let memory = options.memory / 2;
+        let db = Database::open(path, Options { read_only: false, memory, ..options })?;
         db.replace(path, |disk| db.compact_onto(disk, memory, progress))
     }
 

@@ -46,8 +46,9 @@ impl Database {
         progress: Progress,
     ) -> Result<Compacted> {
         let path = path.as_ref();
-        let memory = options.memory;
-        let db = Database::open(path, Options { read_only: false, ..options })?;
+        // Two files are open.
+        let memory = options.memory / 2;
+        let db = Database::open(path, Options { read_only: false, memory, ..options })?;
         let params = change(db.params().clone())?;
         db.replace(path, |disk| db.rebuild_onto(disk, &params, memory, progress))
     }
