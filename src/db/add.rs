@@ -3,7 +3,7 @@
 use super::batch::{Batch, Seen};
 use super::candidate::{Candidates, Search};
 use super::keep::Likeness;
-use super::measures::{Measures, measure};
+use super::measures::Measures;
 use super::params::{Params, check_share};
 use super::reader::Reader;
 use crate::error::{Error, Result};
@@ -267,7 +267,7 @@ impl Batch<'_> {
     ) -> Result<Vec<Measures>> {
         let mut accepted: Vec<(f64, Measures)> = Vec::new();
         for (content, _) in &candidates.list {
-            let measures = measure(self, sketch, *content)?;
+            let measures = self.measure(sketch, *content)?;
             accepted
                 .extend(share(&measures).filter(|&share| share >= threshold).map(|share| (share, measures)));
         }
@@ -287,7 +287,7 @@ impl Batch<'_> {
             let content = measures.passage.map_or(measures.content, |passage| ContentId(passage.parent));
             let whole = match content == measures.content {
                 true => measures,
-                false => Measures { containment: measures.containment, ..measure(self, sketch, content)? },
+                false => Measures { containment: measures.containment, ..self.measure(sketch, content)? },
             };
             if let Some(id) = self.first_holder(content, whole.founder, own)? {
                 return Ok(Some((id, whole)));

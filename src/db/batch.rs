@@ -5,6 +5,7 @@
 
 use super::clustering::Clustering;
 use super::keep::Likeness;
+use super::measures::{Candidate, CandidateCache, Measures};
 use super::params::{ClusterRule, Params};
 use super::pending::{PendingEntries, Sought};
 use super::reader::Reader;
@@ -46,6 +47,7 @@ pub(crate) struct Batch<'v> {
     dirty: IdSet,
     pub clustering: Clustering<'v>,
     entries: PendingEntries,
+    candidates: CandidateCache,
 }
 
 /// When a document was seen, in seconds since 1970.
@@ -90,6 +92,7 @@ impl<'v> Batch<'v> {
             removed: IdSet::new(),
             dirty: (*view.marks.dirty).clone(),
             clustering: Clustering::new(&view.clusters),
+            candidates: CandidateCache::default(),
             entries: PendingEntries::new(sought, indexing.prefixes()),
         }
     }
@@ -272,6 +275,12 @@ impl<'v> Batch<'v> {
     fn added(records: &[(u64, Vec<u8>)], id: u64) -> Option<&[u8]> {
         let first = records.first()?.0;
         records.get(id.checked_sub(first)? as usize).map(|record| &record.1[..])
+    }
+
+    /// Measures a candidate by its stored sketches.
+    pub fn measure(&self, sketch: &Sketch, content: ContentId) -> Result<Measures> {
+        let read = || Reader::content(self, content, Candidate::of);
+        Ok(Measures::of(sketch, content, &*self.candidates.get(content, read)?))
     }
 
     pub fn is_removed(&self, document: DocId) -> bool {

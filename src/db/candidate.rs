@@ -9,10 +9,10 @@ use crate::index::term::Address;
 use crate::sketch::Sketch;
 
 /// A band or sample term shared by more contents than this is hot: boilerplate, or a template.
-pub(crate) const HOT: usize = 1024;
+pub(crate) const HOT: usize = 256;
 /// A hot term yields its lowest living contents, so many of them, whatever the layout of the runs, and the tops of their
 /// clusters.
-pub(crate) const YIELD_OF_HOT: usize = 64;
+pub(crate) const YIELD_OF_HOT: usize = 16;
 
 /// Which families of terms a candidate was found by.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

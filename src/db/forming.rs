@@ -4,7 +4,6 @@ use super::batch::Batch;
 use super::candidate::{Candidates, Search};
 use super::clustering::Representative;
 use super::keep::Likeness;
-use super::measures::measure;
 use super::params::{ClusterRule, RepresentativeRule};
 use super::reader::Reader;
 use crate::error::Result;
@@ -75,7 +74,7 @@ impl Batch<'_> {
         if self.cluster(content)? == self.cluster(other)? {
             return Ok(());
         }
-        let share = likeness.share(&measure(self, sketch, other)?);
+        let share = likeness.share(&self.measure(sketch, other)?);
         if share.is_some_and(|share| share >= likeness.threshold(self.params)) {
             self.unite(content, other)?;
         }
@@ -117,7 +116,7 @@ impl Batch<'_> {
     fn share_with(&self, sketch: &Sketch, cluster: ClusterId, likeness: Likeness) -> Result<Option<f64>> {
         match self.clustering.representative(cluster)? {
             Some(Representative { sample, .. }) => Ok(Overlap::of(&sketch.sample, &sample).resemblance()),
-            None => Ok(likeness.share(&measure(self, sketch, ContentId(cluster.0))?)),
+            None => Ok(likeness.share(&self.measure(sketch, ContentId(cluster.0))?)),
         }
     }
 

@@ -7,6 +7,9 @@ use crate::sketch::{
     EditEstimate, EditParams, EditSignature, Interval, Overlap, Sample, Signature, Simhash, Sketch,
 };
 use crate::store::record::{ContentRecord, PassageRecord};
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
 
 impl Sketch {
     /// A stored content's sketches; those that the file does not keep are empty.
@@ -58,7 +61,54 @@ pub(crate) struct Measures {
 
 /// Measures a candidate by its stored sketches.
 pub(crate) fn measure(reader: &impl Reader, sketch: &Sketch, content: ContentId) -> Result<Measures> {
-    reader.content(content, |record| Measures::of(sketch, content, &record))
+    Ok(Measures::of(sketch, content, &reader.content(content, Candidate::of)?))
+}
+
+/// What of a stored content is measured, ready for it.
+#[derive(Debug)]
+pub(crate) struct Candidate {
+    hash: [u8; 16],
+    founder: DocId,
+    passage: Option<PassageRecord>,
+    sample: Option<Sample>,
+    signature: Option<Signature>,
+    simhash: Option<Simhash>,
+}
+
+impl Candidate {
+    pub fn of(record: ContentRecord) -> Result<Self> {
+        Ok(Candidate {
+            hash: record.hash,
+            founder: DocId(record.founder),
+            passage: record.passage,
+            sample: record.sample.map(Sample::decode).transpose()?,
+            signature: record.signature.map(Signature::decode),
+            simhash: record.simhash.map(Simhash),
+        })
+    }
+}
+
+/// Candidates that were met lately: those of hot terms are met again and again.
+#[derive(Debug, Default)]
+pub(crate) struct CandidateCache(RefCell<HashMap<ContentId, Rc<Candidate>>>);
+
+/// Some 2.5 KB each.
+const CACHED: usize = 4096;
+
+impl CandidateCache {
+    /// The candidate, as `read` reads it when it is not here.
+    pub fn get(&self, content: ContentId, read: impl FnOnce() -> Result<Candidate>) -> Result<Rc<Candidate>> {
+        if let Some(candidate) = self.0.borrow().get(&content) {
+            return Ok(candidate.clone());
+        }
+        let candidate = Rc::new(read()?);
+        let mut cached = self.0.borrow_mut();
+        if cached.len() >= CACHED {
+            cached.clear();
+        }
+        cached.insert(content, candidate.clone());
+        Ok(candidate)
+    }
 }
 
 /// The estimated edit distance to a content, `None` when one of the two has no edit signature.
@@ -73,11 +123,11 @@ pub(crate) fn edit(
 }
 
 impl Measures {
-    fn of(sketch: &Sketch, content: ContentId, record: &ContentRecord) -> Result<Self> {
-        let founder = DocId(record.founder);
-        let passage = record.passage;
-        if record.hash == sketch.hash.0 && passage.is_none() {
-            return Ok(Measures {
+    /// Measures a candidate that was read.
+    pub fn of(sketch: &Sketch, content: ContentId, candidate: &Candidate) -> Self {
+        let &Candidate { founder, passage, simhash, .. } = candidate;
+        if candidate.hash == sketch.hash.0 && passage.is_none() {
+            return Measures {
                 content,
                 founder,
                 passage,
@@ -87,12 +137,11 @@ impl Measures {
                 contained: Some(Estimate::ONE),
                 hamming: Some(0),
                 agreement: Some(1.0),
-            });
+            };
         }
-        let stored = record.sample.map(Sample::decode).transpose()?;
-        let overlap = stored.map(|stored| Overlap::of(&sketch.sample, &stored));
-        let signature = sketch.signature.as_ref().zip(record.signature);
-        Ok(Measures {
+        let overlap = candidate.sample.as_ref().map(|stored| Overlap::of(&sketch.sample, stored));
+        let signatures = sketch.signature.as_ref().zip(candidate.signature.as_ref());
+        Measures {
             content,
             founder,
             passage,
@@ -100,8 +149,8 @@ impl Measures {
             resemblance: overlap.and_then(|o| Estimate::of(o.resemblance(), o.resemblance_interval())),
             containment: overlap.and_then(|o| Estimate::of(o.containment(), o.containment_interval())),
             contained: overlap.and_then(|o| Estimate::of(o.contained(), o.contained_interval())),
-            hamming: sketch.simhash.zip(record.simhash).map(|(own, stored)| own.distance(Simhash(stored))),
-            agreement: signature.and_then(|(own, stored)| own.agreement(&Signature::decode(stored))),
-        })
+            hamming: sketch.simhash.zip(simhash).map(|(own, stored)| own.distance(stored)),
+            agreement: signatures.and_then(|(own, stored)| own.agreement(stored)),
+        }
     }
 }
