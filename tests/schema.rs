@@ -17,10 +17,15 @@ fn schema() -> Schema {
 
 /// What the command prints to stdout, run in a folder.
 fn stdout(folder: &Path, args: &[&str]) -> String {
+    stdout_of(0, folder, args)
+}
+
+/// What the command prints to stdout when it ends with this code.
+fn stdout_of(expected: i32, folder: &Path, args: &[&str]) -> String {
     let output = Command::new(env!("CARGO_BIN_EXE_sketchdb")).args(args).current_dir(folder).output();
     let output = output.expect("the command");
     let code = output.status.code();
-    assert!(code == Some(0), "{args:?}: {code:?}, {}", String::from_utf8_lossy(&output.stderr));
+    assert!(code == Some(expected), "{args:?}: {code:?}, {}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).expect("UTF-8")
 }
 
@@ -31,15 +36,30 @@ fn lines(folder: &Path, verb: &str, rest: &[&str]) -> Vec<Value> {
 
 /// The lines of a verb, each checked against a definition.
 fn lines_of(definition: &str, folder: &Path, verb: &str, rest: &[&str]) -> Vec<Value> {
-    let text = stdout(folder, &[&["--json", "--quiet", verb], rest].concat());
+    checked(|_| definition.to_owned(), &stdout(folder, &[&["--json", "--quiet", verb], rest].concat()))
+}
+
+/// Lines, each checked against the definition that it is to have.
+fn checked(definition: impl Fn(&Value) -> String, text: &str) -> Vec<Value> {
     let schema = schema();
     let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).expect(line)).collect();
-    assert!(!lines.is_empty(), "{verb} {rest:?} prints nothing");
+    assert!(!lines.is_empty(), "nothing was printed");
     for line in &lines {
-        schema.check(definition, line).unwrap_or_else(|wrong| panic!("{wrong} in {line}"));
+        schema.check(&definition(line), line).unwrap_or_else(|wrong| panic!("{wrong} in {line}"));
         schema.check_any(line).unwrap_or_else(|wrong| panic!("{wrong} in {line}"));
     }
     lines
+}
+
+/// The lines of an export, each checked.
+fn exported(folder: &Path, database: &str) -> Vec<Value> {
+    let definition = |line: &Value| format!("export_{}", kind(line));
+    checked(definition, &stdout(folder, &["--json", "--quiet", "export", database]))
+}
+
+/// What a line of an export is of.
+fn kind(line: &Value) -> String {
+    line.as_object().and_then(|line| line.keys().next()).expect("a field").clone()
 }
 
 /// The text of `words` words, the same for a seed.
@@ -122,6 +142,98 @@ fn comparisons_sketches_and_bare_answers_are_as_the_schema_says() {
     assert_eq!(blind.len(), sketches.len());
 }
 
+/// Options that make `docs.jsonl` a database with every kind of line in its export.
+const FULL: [&str; 6] = ["--passages", "100", "--clusters", "greedy", "--representative", "popular"];
+
+#[test]
+fn what_is_alike_and_what_goes_is_told_as_the_schema_says() {
+    let folder = folder();
+    let folder = folder.path();
+    for seen in ["2026-01-01", "2026-02-01"] {
+        lines(folder, "add", &["db", "docs.jsonl", "--seen-at", &format!("{seen}T00:00:00Z")]);
+    }
+    let pairs = lines(folder, "pairs", &["db", "--copies"]);
+    assert_eq!(strings(&pairs, "a"), ["first", "no tokens"].map(String::from).into());
+    lines(folder, "pairs", &["db", "--by", "hamming", "--threshold", "40"]);
+    let clusters = lines(folder, "clusters", &["db", "--min-size", "1"]);
+    assert_eq!(
+        (clusters[0]["size"].clone(), clusters[0]["members"].clone()),
+        (json!(2), json!(["first", "near"]))
+    );
+    assert_eq!(clusters.iter().filter(|cluster| cluster["cohesion"] == Value::Null).count(), 0);
+    lines(folder, "clusters", &["db", "--of", "no tokens"]);
+    assert_eq!(lines(folder, "remove", &["db", "first", "absent"])[0], json!({"removed": 1, "missing": 1}));
+    lines(folder, "add", &["db", "query.txt", "--seen-at", "2026-03-01T00:00:00Z"]);
+    let expired = lines(folder, "expire", &["db", "--unseen-for", "14d", "--now", "2026-03-01T00:00:00Z"]);
+    assert_eq!(expired[0], json!({"expired": 5, "before": "2026-02-15T00:00:00Z"}));
+    let stats = &lines(folder, "stats", &["db"])[0];
+    assert_eq!([&stats["documents"], &stats["clusters"], &stats["removed_documents"]], [1, 1, 6]);
+}
+
+#[test]
+fn what_is_written_anew_and_what_is_broken_is_told_as_the_schema_says() {
+    let folder = folder();
+    let folder = folder.path();
+    lines(folder, "add", &[&["db", "docs.jsonl"], &FULL[..]].concat());
+    assert_eq!(lines(folder, "verify", &["db"])[0]["intact_contents"], Value::Null);
+    lines(folder, "verify", &["db", "--deep"]);
+    let kinds: BTreeSet<String> = exported(folder, "db").iter().map(kind).collect();
+    assert_eq!(
+        kinds,
+        ["sketchdb", "content", "passage", "document", "cluster", "end"].map(String::from).into()
+    );
+    std::fs::write(folder.join("lines"), stdout(folder, &["export", "db"])).expect("an export");
+    assert_eq!(lines_of("merge", folder, "import", &["new", "lines"])[0]["added"], 6);
+    assert_eq!(lines(folder, "merge", &["new", "db"])[0]["kept"], 6);
+    lines(folder, "compact", &["db"]);
+    lines_of("compact", folder, "rebuild", &["db", "--threshold", "0.7"]);
+    lines(folder, "add", &["lean", "docs.jsonl", "--keep-sketches", "signature"]);
+    lines(folder, "pairs", &["lean", "--by", "agreement"]);
+    assert_eq!(exported(folder, "lean")[1]["content"]["sample"], Value::Null);
+    break_contents(&folder.join("db"));
+    let damaged = stdout_of(4, folder, &["--json", "--quiet", "verify", "db"]);
+    let damaged = checked(|_| "verify".into(), &damaged).remove(0);
+    assert_eq!((damaged["ok"].clone(), damaged["intact_contents"].clone()), (json!(false), json!(0)));
+    assert_ne!(damaged["damage"], json!([]));
+    let saved = lines_of("salvage", folder, "rebuild", &["db", "--salvage"]).remove(0);
+    assert_eq!(saved["lost_keys"].as_array().map(Vec::len), Some(6), "{saved}");
+}
+
+/// Changes a byte in every frame of contents.
+fn break_contents(path: &Path) {
+    let mut bytes = std::fs::read(path).expect("a file");
+    let frames: Vec<usize> = bytes
+        .windows(6)
+        .enumerate()
+        .filter(|(_, window)| window.starts_with(b"skFr") && window[5] == 1)
+        .map(|(at, _)| at)
+        .collect();
+    assert!(!frames.is_empty());
+    frames.into_iter().for_each(|at| bytes[at + 50] ^= 1);
+    std::fs::write(path, bytes).expect("a file");
+}
+
+#[test]
+fn what_dedup_prints_is_as_the_schema_says() {
+    let folder = folder();
+    let folder = folder.path();
+    for (name, seed) in [("a.txt", 5), ("b.txt", 5), ("c.txt", 6)] {
+        std::fs::write(folder.join(name), text(seed, 80)).expect("a file");
+    }
+    let kept = lines_of("kept", folder, "dedup", &["a.txt", "b.txt", "c.txt", "--removed", "removed"]);
+    assert_eq!(strings(&kept, "id"), ["a.txt", "c.txt"].map(String::from).into());
+    let removed = std::fs::read_to_string(folder.join("removed")).expect("what was removed");
+    assert_eq!(removed, "{\"id\":\"b.txt\",\"duplicate_of\":\"a.txt\",\"resemblance\":1.0}\n");
+    let schema = schema();
+    let duplicate: Value = serde_json::from_str(&removed).expect("JSON");
+    schema.check("duplicate", &duplicate).expect("a duplicate");
+    for wrong in
+        [json!({"id": "b"}), json!({"duplicate_of": "", "resemblance": 1}), json!({"duplicate_of": "a"})]
+    {
+        schema.check("duplicate", &wrong).expect_err("no duplicate");
+    }
+}
+
 #[test]
 fn creating_prints_nothing() {
     let folder = folder();
@@ -144,7 +256,13 @@ fn greatest_parameters_fit_the_schema() {
 fn the_schema_is_strict() {
     let folder = folder();
     let folder = folder.path();
-    let examples = [
+    for database in ["full", "full2"] {
+        lines(folder, "add", &[&[database, "docs.jsonl"], &FULL[..]].concat());
+    }
+    let export = exported(folder, "full");
+    let mut damaged = lines(folder, "verify", &["full"]).remove(0);
+    damaged["damage"] = json!([{"at": "a place", "what": "a fault"}]);
+    let mut examples = vec![
         ("add", lines(folder, "add", &["db", "docs.jsonl"]).remove(1)),
         ("query", lines(folder, "query", &["db", "query.txt"]).remove(0)),
         ("get", lines(folder, "get", &["db", "long"]).remove(0)),
@@ -152,7 +270,24 @@ fn the_schema_is_strict() {
         ("yes_no", lines_of("yes_no", folder, "query", &["db", "query.txt", "--yes-no"]).remove(0)),
         ("compare", lines(folder, "compare", &["query.txt", "docs.jsonl"]).remove(0)),
         ("sketch", lines(folder, "sketch", &["query.txt"]).remove(0)),
+        ("pairs", lines(folder, "pairs", &["db"]).remove(0)),
+        ("clusters", lines(folder, "clusters", &["db"]).remove(0)),
+        ("kept", lines_of("kept", folder, "dedup", &["query.txt"]).remove(0)),
+        ("verify", damaged.clone()),
+        ("damage", damaged["damage"][0].clone()),
+        ("remove", lines(folder, "remove", &["db", "near"]).remove(0)),
+        ("expire", lines(folder, "expire", &["db", "--unseen-for", "1d"]).remove(0)),
+        ("compact", lines(folder, "compact", &["db"]).remove(0)),
+        ("salvage", lines_of("salvage", folder, "rebuild", &["db", "--salvage"]).remove(0)),
+        ("merge", lines(folder, "merge", &["full", "full2"]).remove(0)),
+        ("params", export[0]["sketchdb"]["params"].clone()),
     ];
+    let definitions = ["sketchdb", "content", "passage", "document", "cluster", "end"]
+        .map(|kind| (kind, format!("export_{kind}"), format!("exported_{kind}")));
+    for (name, line, inner) in &definitions {
+        let example = export.iter().find(|line| kind(line) == *name).expect(name);
+        examples.extend([(line.as_str(), example.clone()), (inner.as_str(), example[name].clone())]);
+    }
     let schema = schema();
     for (verb, line) in examples {
         let fields: Vec<String> = line.as_object().expect("an object").keys().cloned().collect();

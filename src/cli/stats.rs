@@ -42,10 +42,8 @@ fn tell(stats: &Stats, output: &mut Output) -> std::io::Result<()> {
     )?;
     row("bounded", format!("{} verdicts", stats.bounded))?;
     row("bands", format!("{} of {} rows", stats.bands, stats.rows))?;
-    if let serde_json::Value::Object(params) = stats.params.to_json() {
-        for (name, value) in params {
-            row(&name.replace('_', "-"), value.to_string().trim_matches('"').to_owned())?;
-        }
+    for (name, value) in stats.parameters() {
+        row(&name.replace('_', "-"), value.to_string().trim_matches('"').to_owned())?;
     }
     output.line("")?;
     output.line("resemblance  candidate  reported  estimate within .05")?;

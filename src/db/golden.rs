@@ -3,6 +3,7 @@
 //! `database.txt` holds questions to `database.zst`, one a line, each followed by indented answers.
 
 use super::add::{Document, Policy};
+use super::clusters::{Cluster, ClusterOptions};
 use super::database::{Database, Options};
 use super::params::Params;
 use super::query::{Match, Measure, Query};
@@ -15,6 +16,7 @@ use crate::store::golden::{blessing, path, stored};
 use crate::text::rabin::mix;
 use std::fmt::Write;
 use std::fs;
+use std::ops::ControlFlow;
 
 #[test]
 fn parameters() {
@@ -58,16 +60,36 @@ fn batches() -> Vec<Vec<Document>> {
     batches[2].push(document("long".into(), &text(99, 400), None));
     batches[3].push(document("4/0".into(), &text(98, 30), None));
     batches[5].push(document("0/1".into(), &text(97, 30), Some(2000)));
+    // Two chains, in each of which the first is near the second only, and the second near the third.
+    for (chain, seed) in [("whole", 95), ("torn", 94)] {
+        for (link, words) in [60, 70, 82].into_iter().enumerate() {
+            batches[link].push(document(format!("{chain}/{link}"), &text(seed, words), Some(3000)));
+        }
+    }
+    // What is removed, and what comes back under the same key; what expires, with a copy and a near one that do not.
+    batches[0].push(document("removed".into(), &text(93, 50), Some(3000)));
+    batches[0].push(document("back".into(), &text(92, 50), Some(3000)));
+    batches[0].push(document("old".into(), &text(91, 60), Some(900)));
+    batches[1].push(document("old copy".into(), &text(90, 60), Some(900)));
+    batches[1].push(document("young copy".into(), &text(90, 60), Some(3000)));
+    batches[2].push(document("young near".into(), &text(91, 64), Some(3000)));
+    batches[5].push(document("back".into(), &text(89, 50), Some(3000)));
     batches
 }
 
 fn questions() -> Vec<String> {
     let keys = ["0/0", "0/1", "3/7", "5/7", "near", "copy", "no tokens", "long", "4/0", "absent"];
+    let gone = ["removed", "back", "old", "old copy", "young copy", "torn/1"];
+    let clustered = ["whole/2", "torn/0", "torn/2", "copy", "young near", "removed"];
     let texts =
         [text(0, 40), text(1, 43), text(3, 49), text(97, 30), text(99, 380), text(99, 20), "!!".into()];
-    let gets = keys.iter().map(|key| format!("get {key}"));
-    let queries = texts.iter().flat_map(|text| [format!("query {text}"), format!("hamming {text}")]);
-    gets.chain(queries).collect()
+    let dead = [text(93, 50), text(92, 50), text(89, 50), text(91, 60), text(90, 60), text(94, 70)];
+    let gets = keys.iter().chain(&gone).map(|key| format!("get {key}"));
+    let queries =
+        texts.iter().chain(&dead).flat_map(|text| [format!("query {text}"), format!("hamming {text}")]);
+    let clusters = clustered.iter().map(|key| format!("cluster {key}"));
+    let whole = ["clusters of 2", "verify deep"].map(String::from);
+    gets.chain(queries).chain(clusters).chain(whole).collect()
 }
 
 fn make() -> Result<Vec<u8>> {
@@ -84,34 +106,67 @@ fn make() -> Result<Vec<u8>> {
         db.add_batch(batch, Policy::Everything)?;
         db.step(&mut db.writer(), true)?;
     }
+    assert_eq!(db.remove(["removed", "back", "torn/1", "absent"])?, [true, true, true, false]);
+    assert_eq!(db.expire(1000)?, 2);
     db.add_batch(last, Policy::Everything)?;
     db.close()?;
     Ok(fs::read(file.path()).expect("the file"))
 }
 
 fn answer(db: &Database, question: &str) -> Result<String> {
-    let mut out = String::new();
     let (verb, rest) = question.split_once(' ').expect("a verb and its argument");
-    if verb == "get" {
-        match db.get(rest)? {
-            None => writeln!(out, "  nothing"),
-            Some(found) => writeln!(
-                out,
-                "  id {}, seen {:?} to {:?}, {} copies, {:.3} shingles, {} bytes",
-                found.id,
-                found.first_seen,
-                found.last_seen,
-                found.copies,
-                found.shingles.unwrap_or_default(),
-                found.bytes
-            ),
-        }
-        .expect("writing to memory");
-        return Ok(out);
+    match verb {
+        "get" => about(db, rest),
+        "cluster" => match db.cluster_of(rest)? {
+            None => Ok("  nothing\n".into()),
+            Some(cluster) => described(db, &cluster),
+        },
+        "clusters" => listed(db),
+        "verify" => Ok(format!("  {:?}\n", db.verify(true)?.damage)),
+        _ => matches(db, verb, rest),
     }
+}
+
+fn about(db: &Database, key: &str) -> Result<String> {
+    let Some(found) = db.get(key)? else { return Ok("  nothing\n".into()) };
+    Ok(format!(
+        "  id {}, seen {:?} to {:?}, cluster {}, {} copies, {:.3} shingles, {} bytes\n",
+        found.id,
+        found.first_seen,
+        found.last_seen,
+        found.cluster,
+        found.copies,
+        found.shingles.unwrap_or_default(),
+        found.bytes
+    ))
+}
+
+fn described(db: &Database, cluster: &Cluster) -> Result<String> {
+    let mut members = Vec::new();
+    db.cluster_members(cluster, |key| {
+        members.push(key);
+        ControlFlow::<()>::Continue(())
+    })?;
+    let Cluster { id, size, representative, cohesion, .. } = cluster;
+    let cohesion = cohesion.unwrap_or(-1.0);
+    Ok(format!("  {id}: {size} like {representative}, {cohesion:.6}: {}\n", members.join(", ")))
+}
+
+fn listed(db: &Database) -> Result<String> {
+    let mut out = Ok(String::new());
+    db.clusters(ClusterOptions::default())?.each(|cluster| {
+        out = std::mem::replace(&mut out, Ok(String::new()))
+            .and_then(|out| Ok(out + &described(db, &cluster)?));
+        ControlFlow::<()>::Continue(())
+    })?;
+    out
+}
+
+fn matches(db: &Database, verb: &str, text: &str) -> Result<String> {
+    let mut out = String::new();
     let by = if verb == "query" { Measure::Resemblance(0.1) } else { Measure::Hamming(20) };
     let query = Query { by: Some(by), copies: true, limit: 3, ..Query::default() };
-    for found in db.query(&db.sketch(rest)?, &query)?.matches {
+    for found in db.query(&db.sketch(text)?, &query)?.matches {
         let Match { key, resemblance, containment, hamming, agreement, exact, copies, found_by, .. } = found;
         let shares = [resemblance, containment, agreement]
             .map(|share| format!("{:.6}", share.unwrap_or(-1.0)))
@@ -152,6 +207,8 @@ fn a_whole_file_opens_and_answers_as_ever() {
     let (_file, db) = open(&bytes, true);
     let levels: Vec<u32> = db.view().runs.iter().map(|run| run.run.record.level).collect();
     assert_eq!((levels, db.view().memtable.len() > 0), (vec![1, 0], true), "a merged run, a run, a memtable");
+    let marks = &db.view().marks;
+    assert_eq!([marks.dead.len(), marks.removed.len(), marks.dirty.len()], [6, 5, 2], "every kind of mark");
     assert_eq!(answers(&db, questions()), expected);
     let (_file, db) = open(&bytes, false);
     assert_eq!(answers(&db, questions()), expected);

@@ -142,7 +142,7 @@ impl<'p> Importing<'p> {
             Line::Content(content) => self.content(content, header, builder),
             Line::Passage(passage) => self.passage(passage, header, builder),
             Line::Document(document) => self.document(document, header, builder),
-            Line::Cluster(cluster) => self.cluster(cluster),
+            Line::Cluster(cluster) => self.cluster(cluster, header),
             Line::End(end) => {
                 self.end = Some(end);
                 Ok(())
@@ -186,6 +186,9 @@ impl<'p> Importing<'p> {
         push(&mut self.founders, [content.id, content.document])?;
         let half = |at: usize| u64::from_le_bytes(hash[at..at + 8].try_into().expect("eight bytes"));
         push(&mut self.hashes, [half(0), half(8), content.id])?;
+        if content.cluster > content.id {
+            return Err(Error::invalid("a content", "its cluster has a number above its own"));
+        }
         if content.cluster != content.id {
             push(&mut self.clustered, [content.cluster, content.id])?;
         }
@@ -253,8 +256,11 @@ impl<'p> Importing<'p> {
         builder.document(document.id, &DocumentRecord { key, content, first_seen, last_seen })
     }
 
-    fn cluster(&mut self, cluster: ClusterLine) -> Result<()> {
-        let sample = Sample::decode(&bytes(&cluster.representative)?)?;
+    fn cluster(&mut self, cluster: ClusterLine, header: &Header) -> Result<()> {
+        self.ascend(2, cluster.id, header.next_content)?;
+        let sample = bytes(&cluster.representative)?;
+        self.check_sketches(Some(&sample), None, None)?;
+        let sample = Sample::decode(&sample)?;
         let representative = Representative { members: cluster.members, sample };
         self.representatives.push((ClusterId(cluster.id), representative));
         Ok(())
@@ -340,4 +346,48 @@ fn twice(sorter: Option<Sorter<3>>) -> Result<bool> {
         }
     }
     Ok(false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::db::ClusterRule;
+    use crate::db::params::RepresentativeRule;
+
+    fn import(lines: &[String]) -> Result<u64> {
+        let file = tempfile::tempfile().unwrap();
+        let mut lines = lines.iter().cloned().map(Ok);
+        Database::import_onto(Arc::new(FileDisk::new(file)), &mut lines, 8 << 20, &mut |_, _, _| ())
+    }
+
+    #[test]
+    fn clusters_that_cannot_be_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("db");
+        let (clusters, representative) = (ClusterRule::Greedy, RepresentativeRule::Popular);
+        Database::create(&path, &Params { clusters, representative, ..Params::default() }).unwrap();
+        let db = Database::open(&path, Options::default()).unwrap();
+        let text: String = (0..100).map(|i| format!("word{i} ")).collect();
+        db.add("a", &text).unwrap();
+        db.add("b", text.clone() + "more").unwrap();
+        let mut lines = Vec::new();
+        db.export::<Error>(&mut |_, _, _| (), |line| {
+            lines.push(line.to_owned());
+            Ok(())
+        })
+        .unwrap();
+        assert_eq!(import(&lines).unwrap(), 2);
+        let cluster = lines.len() - 2;
+        let changed = |at: usize, from: &str, to: &str| {
+            let mut lines = lines.clone();
+            assert!(lines[at].contains(from), "{}", lines[at]);
+            lines[at] = lines[at].replacen(from, to, 1);
+            import(&lines).unwrap_err().to_string()
+        };
+        assert!(changed(1, "\"cluster\":0", "\"cluster\":1").contains("line 2 "));
+        assert!(changed(cluster, "\"id\":0", "\"id\":2").contains("never given"));
+        let mut twice = lines.clone();
+        twice.insert(cluster, lines[cluster].clone());
+        assert!(import(&twice).unwrap_err().to_string().contains("does not ascend"));
+    }
 }

@@ -5,7 +5,8 @@ use super::params::Params;
 use crate::error::{Error, Result};
 use crate::sketch::estimate::{expected_distinct, precision, reach_probability};
 use crate::store::view::View;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
+use serde_json::{Map, Value};
 
 /// The state of a database. Sizes are bytes.
 #[derive(Clone, Debug, Serialize)]
@@ -49,10 +50,29 @@ pub struct Stats {
     /// Of a million distinct shingles, how many are expected to share their 40-bit value with another.
     pub collisions_per_million: f64,
     /// Every parameter.
-    #[serde(flatten)]
+    #[serde(flatten, serialize_with = "parameters")]
     pub params: Params,
     /// P(candidate) and P(reported) by resemblance.
     pub curve: Vec<CurvePoint>,
+}
+
+impl Stats {
+    /// Every parameter by its name; that of the rule for clusters is `cluster_rule` here, as `clusters` is how many there are.
+    pub fn parameters(&self) -> Map<String, Value> {
+        named(&self.params)
+    }
+}
+
+fn named(params: &Params) -> Map<String, Value> {
+    let Value::Object(mut named) = params.to_json() else { return Map::new() };
+    if let Some(rule) = named.remove("clusters") {
+        named.insert("cluster_rule".into(), rule);
+    }
+    named
+}
+
+fn parameters<S: Serializer>(params: &Params, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+    named(params).serialize(serializer)
 }
 
 /// What becomes of a pair with this resemblance.

@@ -6,7 +6,7 @@ use super::postings::{self, IdSet};
 use super::tables::{self, Doing};
 use crate::error::{Error, Result};
 use crate::id::ClusterId;
-use redb::{ReadOnlyTable, ReadTransaction, ReadableTable};
+use redb::{ReadOnlyTable, ReadTransaction, ReadableTable, ReadableTableMetadata, StorageError, TableStats};
 
 /// The tables that clusters are in.
 pub(crate) struct ClusterRows {
@@ -79,5 +79,10 @@ impl ClusterRows {
     /// What stands for a cluster, in its stored form.
     pub fn representative(&self, cluster: u64) -> Result<Option<Vec<u8>>> {
         Ok(self.representatives.get(cluster).doing(READING)?.map(|row| row.value().to_vec()))
+    }
+
+    /// How many pages each table takes: walks all of them.
+    pub fn stats(&self) -> [std::result::Result<TableStats, StorageError>; 3] {
+        [self.parents.stats(), self.members.stats(), self.representatives.stats()]
     }
 }

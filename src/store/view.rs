@@ -301,8 +301,9 @@ impl View {
             size(self.amendments.stats())?,
             size(self.holders.stats())?,
         ];
+        let clusters = self.clusters.stats().into_iter().map(size).sum::<Result<u64>>()?;
         let runs = self.runs.iter().map(|run| size(run.stats())).sum::<Result<u64>>()?;
-        Ok(tables.iter().sum::<u64>() + runs)
+        Ok(tables.iter().sum::<u64>() + clusters + runs)
     }
 }
 
