@@ -70,7 +70,8 @@ impl Labels {
         let mut topless = Vec::new();
         for cluster in 0..self.of.len() {
             let all = std::mem::take(&mut self.members[cluster]);
-            let (living, dead): (Vec<usize>, Vec<usize>) = all.into_iter().partition(|&member| is_alive(member));
+            let (living, dead): (Vec<usize>, Vec<usize>) =
+                all.into_iter().partition(|&member| is_alive(member));
             dead.into_iter().for_each(|member| self.of[member] = member);
             if living.len() < 2 || !is_alive(cluster) {
                 self.popular.remove(&cluster);

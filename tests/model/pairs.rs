@@ -122,7 +122,8 @@ impl Pair {
             2 if simhash => Some(Measure::Hamming(draw.below(params.hamming as usize + 1) as u32)),
             _ => None,
         };
-        let confirms = [Confirm::Simhash(draw.below(20) as u32), Confirm::Edit(draw.below(40) as f64 / 100.0)];
+        let confirms =
+            [Confirm::Simhash(draw.below(20) as u32), Confirm::Edit(draw.below(40) as f64 / 100.0)];
         Some(PairOptions {
             by,
             accept: *draw.one_of(&[Accept::Estimate, Accept::Low, Accept::High]),
