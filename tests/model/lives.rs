@@ -97,7 +97,7 @@ fn lives(seeds: std::ops::Range<u64>, params: &Params) {
         taken.iter_mut().zip(turns).for_each(|(all, some)| *all += some);
         listed += pairs;
     }
-    assert!(taken.iter().all(|&turn| turn > 3), "turns were taken {taken:?} times");
+    assert!(taken.iter().all(|&turn| turn > 1), "turns were taken {taken:?} times");
     assert!(listed > 500, "{listed} pairs prove little");
 }
 
