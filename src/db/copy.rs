@@ -4,6 +4,7 @@ use super::batch::Batch;
 use super::clustering::{self, Representative};
 use super::clusters::each_cluster;
 use super::database::{Database, Options, with_birth_of};
+use super::keep::Kept;
 use super::params::{ClusterRule, Params};
 use super::reader::Reader;
 use crate::error::{Error, Result};
@@ -193,7 +194,7 @@ pub(super) fn write_anew<'v>(
     let mut builder = Builder::new(&file, &counters);
     let sorter = match records(&mut builder)? {
         Postings::Stored(view) => return walked(builder, &indexing, view),
-        Postings::Sketches(view) => derived(view, &indexing, memory / 4)?,
+        Postings::Sketches(view) => derived(view, params.keep_sketches, &indexing, memory / 4)?,
         Postings::Sorted(sorter) => sorter,
     };
     let postings =
@@ -219,11 +220,11 @@ fn walked(builder: Builder, indexing: &Indexing, view: &View) -> Result<()> {
     })
 }
 
-/// Every posting of the living records of a view, made from their sketches.
-pub(super) fn derived(view: &View, indexing: &Indexing, memory: usize) -> Result<Sorter<2>> {
+/// Every posting of the living records of a view, made from those of their sketches that are kept.
+pub(super) fn derived(view: &View, kept: Kept, indexing: &Indexing, memory: usize) -> Result<Sorter<2>> {
     let mut sorter = Sorter::new(memory);
     view.contents_from(0, |id, record| match view.is_alive(ContentId(id)) {
-        true => post_content(indexing, &record, |address| sorter.push([address.bits(), id])),
+        true => post_content(indexing, &only(kept, record), |address| sorter.push([address.bits(), id])),
         false => Ok(()),
     })?;
     view.living_documents(0, |id, document| {
@@ -253,6 +254,17 @@ pub(super) fn post_content(
     indexing.addresses(indexed).try_for_each(post)
 }
 
+/// A record with those of its sketches that are kept.
+fn only(kept: Kept, record: ContentRecord) -> ContentRecord {
+    ContentRecord {
+        sample: record.sample.filter(|_| kept.sample),
+        signature: record.signature.filter(|_| kept.signature),
+        simhash: record.simhash.filter(|_| kept.simhash),
+        edit: record.edit.filter(|_| kept.edit),
+        ..record
+    }
+}
+
 /// Copies the living records; of sketches, those that are to be kept.
 fn copy_records(view: &View, params: &Params, builder: &mut Builder, progress: Progress) -> Result<()> {
     let kept = params.keep_sketches;
@@ -269,21 +281,12 @@ fn copy_records(view: &View, params: &Params, builder: &mut Builder, progress: P
             return Ok(());
         }
         step();
-        let sample = record.sample.filter(|_| kept.sample);
         if record.passage.is_some() {
-            return if sample.is_some() { builder.content(content, &record) } else { Ok(()) };
+            return if kept.sample { builder.content(content, &record) } else { Ok(()) };
         }
         let holders = view.holders(content, crate::id::DocId(record.founder))?;
         let founder = holders.min().unwrap_or(record.founder);
-        let record = ContentRecord {
-            founder,
-            sample,
-            signature: record.signature.filter(|_| kept.signature),
-            simhash: record.simhash.filter(|_| kept.simhash),
-            edit: record.edit.filter(|_| kept.edit),
-            ..record
-        };
-        builder.content(content, &record)?;
+        builder.content(content, &ContentRecord { founder, ..only(kept, record) })?;
         builder.hold(content, holders)
     })?;
     view.living_documents(0, |id, document| {

@@ -146,7 +146,12 @@ impl Database {
             line(&Line::Document(DocumentLine { id: id.0, key, content, first_seen, last_seen }))?;
             Ok(true)
         })?;
-        view.clusters.each(|cluster, _| {
+        view.clusters.each(|cluster, members| {
+            // A cluster without its top is formed anew, and what is alone stands for itself.
+            let living = members - &*view.marks.dead;
+            if living.len() < 2 || !living.contains(cluster.0) {
+                return Ok(());
+            }
             let Some(representative) = clustering::representative(&view.clusters, cluster)? else {
                 return Ok(());
             };

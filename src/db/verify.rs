@@ -251,7 +251,8 @@ impl Verified {
     }
 
     fn check_derived(&mut self, db: &Database, view: &View) -> Result<()> {
-        let mut derived = derived(view, db.indexing(), db.memory() / 4)?.finish()?.peekable();
+        let mut derived =
+            derived(view, db.params().keep_sketches, db.indexing(), db.memory() / 4)?.finish()?.peekable();
         let name = |[address, id]: [u64; 2]| format!("posting {address:012x} of {id}");
         let mut last = None;
         view.walk(Address::from_bits(0), |address, id| {

@@ -99,11 +99,11 @@ impl Measured {
         if self.exact { Some(0) } else { self.hamming }
     }
 
-    fn interval(&self) -> Option<Interval> {
+    pub fn interval(&self) -> Option<Interval> {
         if self.exact { Some(Interval { low: 1.0, high: 1.0 }) } else { self.overlap?.resemblance_interval() }
     }
 
-    fn passes(&self, by: Measure, accept: Accept) -> bool {
+    pub fn passes(&self, by: Measure, accept: Accept) -> bool {
         let overlap = |share: fn(&Overlap) -> Option<f64>| self.overlap.as_ref().and_then(share);
         let interval = |of: fn(&Overlap) -> Option<Interval>| self.overlap.as_ref().and_then(of);
         let (value, interval, threshold) = match by {

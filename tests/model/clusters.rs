@@ -65,6 +65,39 @@ impl Labels {
         }
     }
 
+    /// Forgets who is dead; of a cluster that lost its top, gives the living members, each a cluster of its own now.
+    pub fn drop_dead(&mut self, is_alive: impl Fn(usize) -> bool) -> Vec<Vec<usize>> {
+        let mut topless = Vec::new();
+        for cluster in 0..self.of.len() {
+            let all = std::mem::take(&mut self.members[cluster]);
+            let (living, dead): (Vec<usize>, Vec<usize>) =
+                all.into_iter().partition(|&member| is_alive(member));
+            dead.into_iter().for_each(|member| self.of[member] = member);
+            if living.len() < 2 || !is_alive(cluster) {
+                self.popular.remove(&cluster);
+            }
+            if is_alive(cluster) {
+                self.members[cluster] = living;
+                continue;
+            }
+            for &member in &living {
+                self.of[member] = member;
+                self.members[member] = vec![member];
+            }
+            topless.push(living);
+        }
+        topless
+    }
+
+    /// Makes every content a cluster of its own, the dead of none.
+    pub fn dissolve_all(&mut self, is_alive: impl Fn(usize) -> bool) {
+        self.of = (0..self.of.len()).collect();
+        self.members =
+            self.of.iter().map(|&content| Vec::from_iter(is_alive(content).then_some(content))).collect();
+        self.dirty.clear();
+        self.popular.clear();
+    }
+
     /// Notes that a content died.
     pub fn lose(&mut self, content: usize) {
         let cluster = self.of[content];
@@ -159,7 +192,7 @@ impl Oracle {
         self.labels.split += u64::from(parts > 1);
     }
 
-    fn form_dirty(&mut self) {
+    pub fn form_dirty(&mut self) {
         self.labels.dirty.clone().into_iter().for_each(|cluster| self.form_again(cluster));
     }
 

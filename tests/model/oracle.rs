@@ -16,8 +16,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 pub struct Holder {
     pub key: String,
     pub content: usize,
-    first_seen: Option<u64>,
-    last_seen: Option<u64>,
+    pub first_seen: Option<u64>,
+    pub last_seen: Option<u64>,
 }
 
 /// A text: of its sketch, what the file keeps.
@@ -42,13 +42,15 @@ pub struct Oracle {
     /// Every content there ever was.
     pub contents: Vec<Content>,
     /// Living contents only.
-    texts: HashMap<[u8; 16], usize>,
-    shared: HashMap<Band, Vec<usize>>,
+    pub texts: HashMap<[u8; 16], usize>,
+    pub shared: HashMap<Band, Vec<usize>>,
     pub labels: Labels,
     /// Verdicts for which a band was not followed to its end.
     pub bounded: u64,
     /// Verdicts for which a near duplicate was found as the top of a cluster only.
     pub by_top: u64,
+    /// Documents and contents that were dead when the file was written anew.
+    pub dropped: (u64, u64),
 }
 
 impl Oracle {
@@ -64,6 +66,7 @@ impl Oracle {
             labels: Labels::default(),
             bounded: 0,
             by_top: 0,
+            dropped: (0, 0),
         }
     }
 
@@ -76,11 +79,11 @@ impl Oracle {
     }
 
     pub fn dead(&self) -> u64 {
-        (self.contents.len() - self.texts.len()) as u64
+        (self.contents.len() - self.texts.len()) as u64 - self.dropped.1
     }
 
     pub fn removed(&self) -> u64 {
-        (self.documents.len() - self.keys.len()) as u64
+        (self.documents.len() - self.keys.len()) as u64 - self.dropped.0
     }
 
     /// The keys of living documents, in the order in which they came.
@@ -105,7 +108,7 @@ impl Oracle {
     }
 
     /// The bands of a sketch.
-    fn bands(&self, sketch: &Sketch) -> Vec<Band> {
+    pub fn bands(&self, sketch: &Sketch) -> Vec<Band> {
         let entries =
             sketch.signature.iter().flat_map(|signature| signature.entries().chunks_exact(self.bands.rows));
         entries.take(self.bands.bands).enumerate().map(|(number, rows)| (number, rows.into())).collect()
@@ -175,7 +178,7 @@ impl Oracle {
         stale.iter().filter(|key| self.remove(key)).count() as u64
     }
 
-    fn see(&mut self, holder: usize, seen: Option<u64>) {
+    pub fn see(&mut self, holder: usize, seen: Option<u64>) {
         let last = &mut self.documents[holder].last_seen;
         *last = (*last).max(seen);
     }
@@ -236,7 +239,7 @@ impl Oracle {
     }
 
     /// Stores a document; its number.
-    fn store(&mut self, document: &Document, own: Option<usize>, same: Option<usize>) -> usize {
+    pub fn store(&mut self, document: &Document, own: Option<usize>, same: Option<usize>) -> usize {
         let Document { key, sketch, seen_at } = document;
         let content = same.unwrap_or_else(|| self.found(sketch));
         let holder = own.unwrap_or(self.documents.len());

@@ -21,8 +21,8 @@ pub enum Leave {
 }
 
 pub struct Pair {
-    disk: Arc<MemoryDisk>,
-    db: Option<Database>,
+    pub disk: Arc<MemoryDisk>,
+    pub db: Option<Database>,
     pub oracle: Oracle,
     /// How often each verdict was given.
     pub verdicts: BTreeMap<&'static str, u64>,
