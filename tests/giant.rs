@@ -98,6 +98,6 @@ fn a_document_of_a_giant_cluster_costs_no_more() {
     assert_eq!((giant.clusters, small.clusters), (1, DOCUMENTS as u64 / 5));
     assert!(giant.written <= 1.1 * small.written, "{giant:?}, {small:?}");
     assert!(giant.forming <= 1.1 * small.forming, "{giant:?}, {small:?}");
-    // With a hot band every content is paired with its 64 lowest; bands may differ a little in which those are.
+    // With a hot band every content is paired with its 16 lowest; bands may differ a little in which those are.
     assert!(giant.candidates <= 128.0, "{giant:?}");
 }

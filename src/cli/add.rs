@@ -156,7 +156,7 @@ impl Adding<'_> {
     fn finish(&self, meter: &Meter) {
         if self.bounded > 0 {
             self.progress.warn(&format!(
-                "{} verdicts were bounded: the document shares a term with more than 1,024 others, of which 64 were compared",
+                "{} verdicts were bounded: the document shares a term with more than 256 others, of which 16 were compared",
                 self.bounded
             ));
         }

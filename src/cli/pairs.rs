@@ -68,7 +68,7 @@ pub fn run(verb: &PairsArgs, common: &Common) -> Ended {
         }
         if summary.bounded > 0 {
             say(&format!(
-                "sketchdb: bounded: {} terms are shared by more than 1,024 texts, whose texts were compared with 64 of them",
+                "sketchdb: bounded: {} terms are shared by more than 256 texts, which were compared with 16 of them",
                 summary.bounded
             ));
         }

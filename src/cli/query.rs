@@ -86,7 +86,7 @@ pub fn run(verb: &QueryArgs, common: &Common) -> Ended {
     telling.output.flush()?;
     if telling.bounded > 0 {
         telling.progress.warn(&format!(
-            "{} answers were bounded: the document shares a term with more than 1,024 others, of which 64 were compared",
+            "{} answers were bounded: the document shares a term with more than 256 others, of which 16 were compared",
             telling.bounded
         ));
     }

@@ -1,12 +1,12 @@
-//! Hot bands: more than 1,024 contents that share them all.
+//! Hot bands: more than 256 contents that share them all.
 
 use crate::common::place::{Place, document};
 use crate::common::texts::{Draw, text};
 use sketchdb::{Added, Answer, Database, Policy, Query, Verdict};
 
 /// Contents that may share a band before it is hot, and how many are compared when it is.
-const HOT: usize = 1024;
-const COMPARED: usize = 64;
+const HOT: usize = 256;
+const COMPARED: usize = 16;
 
 /// A text with the tokens of the template, and so with all of its bands, that no other number gives.
 fn variant(template: &str, number: usize) -> String {
@@ -28,14 +28,14 @@ fn numbers(answer: &Answer) -> Vec<usize> {
 }
 
 #[test]
-fn answers_are_bounded_beyond_1024_contents_and_say_so() {
+fn answers_are_bounded_beyond_256_contents_and_say_so() {
     let place = Place::new();
     let db = place.open();
     let template = text(&mut Draw::new(13), 50);
     let added = add(&db, &template, 0..HOT);
     assert!(added.iter().all(|added| !added.bounded));
     assert_eq!(query(&db, &template).matches.len(), HOT, "all of them are found");
-    assert!(!add(&db, &template, HOT..HOT + 1)[0].bounded, "it met 1,024");
+    assert!(!add(&db, &template, HOT..HOT + 1)[0].bounded, "it met 256");
     let more = add(&db, &template, HOT + 1..HOT + 101);
     for added in more {
         assert_eq!((added.verdict, added.of.as_deref(), added.bounded), (Verdict::Near, Some("0"), true));

@@ -1,6 +1,6 @@
 //! The database as its documentation defines it: plain maps and lists, every answer from the definitions.
 //!
-//! A candidate of a text shares all entries of a band with it; of more than 1,024 that share one band the lowest 64 count,
+//! A candidate of a text shares all entries of a band with it; of more than 256 that share one band the lowest 16 count,
 //! and the tops of their clusters.
 
 use super::answers::Measured;
@@ -297,9 +297,9 @@ impl Oracle {
         let mut bounded = false;
         for sharing in self.bands(sketch).iter().filter_map(|band| self.shared.get(band)) {
             let earlier = &sharing[..sharing.iter().take_while(|&&content| content < before).count()];
-            let is_hot = earlier.len() > 1024;
+            let is_hot = earlier.len() > 256;
             bounded |= is_hot;
-            for &content in &earlier[..if is_hot { 64 } else { earlier.len() }] {
+            for &content in &earlier[..if is_hot { 16 } else { earlier.len() }] {
                 found.entry(content).or_default().band = true;
                 let top = self.labels.of(content);
                 if is_hot && self.is_alive(top) {
