@@ -5,7 +5,7 @@ use super::params::Params;
 use crate::error::{Error, Result};
 use crate::sketch::estimate::{expected_distinct, precision, reach_probability};
 use crate::store::view::View;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 /// The state of a database. Sizes are bytes.
 #[derive(Clone, Debug, Serialize)]
@@ -48,11 +48,21 @@ pub struct Stats {
     pub bands: u64,
     /// Of a million distinct shingles, how many are expected to share their 40-bit value with another.
     pub collisions_per_million: f64,
-    /// Every parameter.
-    #[serde(flatten)]
+    /// Every parameter; the rule that clusters are formed by as `clusters_by`, for `clusters` is their number.
+    #[serde(flatten, serialize_with = "parameters")]
     pub params: Params,
     /// P(candidate) and P(reported) by resemblance.
     pub curve: Vec<CurvePoint>,
+}
+
+fn parameters<S: Serializer>(params: &Params, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+    let mut fields = params.to_json();
+    if let Some(fields) = fields.as_object_mut()
+        && let Some(rule) = fields.remove("clusters")
+    {
+        fields.insert("clusters_by".into(), rule);
+    }
+    fields.serialize(serializer)
 }
 
 /// What becomes of a pair with this resemblance.
