@@ -147,6 +147,10 @@ impl Database {
             Ok(true)
         })?;
         view.clusters.each(|cluster, _| {
+            // One that lost a member is formed anew, and so is what stands for it.
+            if view.marks.dirty.contains(cluster.0) {
+                return Ok(());
+            }
             let Some(representative) = clustering::representative(&view.clusters, cluster)? else {
                 return Ok(());
             };

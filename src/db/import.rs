@@ -60,7 +60,11 @@ impl Database {
             Some(Ok(Line::Sketchdb(header))) if header.export == VERSION => header,
             _ => return Err(wrong(0, "it is not the first line of an export of this version")),
         };
-        let params = Params::from_json(header.params.to_string().as_bytes())?;
+        let params =
+            Params::from_json(header.params.to_string().as_bytes()).map_err(|error| match error {
+                Error::Corrupt { what, .. } => wrong(0, what),
+                other => other,
+            })?;
         let mut importing = Importing::new(&params, memory)?;
         let before = Counters {
             next_document: header.next_document,
