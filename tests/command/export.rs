@@ -26,6 +26,10 @@ fn the_export_of_an_import_is_the_export() {
         &["--seen-at", "12345"],
     ] {
         let (shell, documents) = shell(options);
+        if options.contains(&"popular") {
+            // What stands for a cluster that lost a member is known when it was formed anew.
+            shell.run(&["compact", "db"]).exits(0);
+        }
         let lines = export(&shell, "db");
         shell.write("lines", &lines);
         shell.run(&["import", "copy", "lines"]).exits(0);
