@@ -44,7 +44,7 @@ pub fn run(verb: &Add, common: &Common) -> Ended {
     let sketcher = db.sketcher();
     pipeline::run(
         &verb.inputs,
-        Some(&verb.db),
+        &[&verb.db],
         common,
         &meter,
         &sketcher,

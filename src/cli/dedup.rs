@@ -10,6 +10,7 @@ use serde::Serialize;
 use sketchdb::{Dedup, Document, Duplicate, Error, Params, Sketcher};
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Seek, Write};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Documents, and bytes of their lines, that are decided about at a time.
@@ -23,6 +24,7 @@ struct Id<'a> {
 }
 
 pub fn run(verb: &DedupArgs, common: &Common) -> Ended {
+    check_outputs(verb)?;
     let against = verb.against.as_deref().map(|path| open::reading(path, common)).transpose()?;
     let params = match &against {
         Some(other) => {
@@ -46,9 +48,11 @@ pub fn run(verb: &DedupArgs, common: &Common) -> Ended {
         counts: Counts::default(),
     };
     let inputs = verb.inputs_with_lines();
+    let own = deduping.own_files(verb);
+    let own: Vec<&Path> = own.iter().map(PathBuf::as_path).collect();
     pipeline::run(
         &inputs,
-        verb.against.as_deref(),
+        &own,
         common,
         &meter,
         &sketcher,
@@ -68,6 +72,28 @@ pub fn run(verb: &DedupArgs, common: &Common) -> Ended {
     removed.map_or(Ok(()), Target::finish)?;
     progress.finish(&meter, &[(counts.kept, "kept"), (counts.same, "same text"), (counts.near, "alike")]);
     Ok(if progress.any_problem() { Outcome::Inputs } else { Outcome::Done })
+}
+
+/// Refuses outputs that would take each other's place, or that of the database that stays as it is.
+fn check_outputs(verb: &DedupArgs) -> Result<(), Error> {
+    let files = [&verb.output, &verb.removed, &verb.against];
+    let places: Vec<PathBuf> = files.into_iter().flatten().filter_map(|path| place(path)).collect();
+    match (1..places.len()).find(|&at| places[..at].contains(&places[at])) {
+        None => Ok(()),
+        Some(at) => Err(Error::Invalid {
+            what: places[at].display().to_string(),
+            remedy: "--output, --removed and --against must be files of their own".into(),
+        }),
+    }
+}
+
+/// Where a file is or will be; `None` of what is no plain file, as a pipe, which several may share.
+fn place(path: &Path) -> Option<PathBuf> {
+    if std::fs::metadata(path).is_ok_and(|there| !there.is_file()) {
+        return None;
+    }
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    Some(folder.canonicalize().ok()?.join(path.file_name()?))
 }
 
 #[derive(Default)]
@@ -92,6 +118,12 @@ struct Deduping {
 }
 
 impl Deduping {
+    /// The files that are read or written and are no documents.
+    fn own_files(&self, verb: &DedupArgs) -> Vec<PathBuf> {
+        let written = std::iter::once(&self.kept).chain(&self.removed).filter_map(Target::temporary);
+        written.chain(verb.against.as_deref()).map(Path::to_owned).collect()
+    }
+
     fn take(&mut self, event: Event<Sketched>, meter: &Meter) -> Result<(), Stop> {
         match event {
             Event::Done(Sketched { key, sketch, line, seen_at }) => {

@@ -72,6 +72,11 @@ impl Target {
         Target { out: BufWriter::with_capacity(1 << 16, out), file }
     }
 
+    /// The file that is written until all is there.
+    pub fn temporary(&self) -> Option<&Path> {
+        self.file.as_ref().map(|(temporary, _)| temporary.path())
+    }
+
     pub fn line(&mut self, line: &[u8]) -> Result<(), Stop> {
         let written = self.out.write_all(line).and_then(|()| self.out.write_all(b"\n"));
         written.map_err(|error| self.stop(error))

@@ -67,10 +67,11 @@ struct Chunk<P> {
 }
 
 /// Sketches every document of the inputs, lets `work` make something of each, and hands the results to `take` in order,
-/// until `take` fails. A file of `database` below an input directory is no document.
+/// until `take` fails. The files in `own` are no documents when they lie below
+/// an input directory.
 pub fn run<T: Send, E>(
     inputs: &Inputs,
-    database: Option<&Path>,
+    own: &[&Path],
     common: &Common,
     meter: &Arc<Meter>,
     sketcher: &Sketcher,
@@ -93,7 +94,7 @@ pub fn run<T: Send, E>(
     let budget = Arc::new(Budget::new(common.memory / 8));
     let walker = Walker {
         inputs: inputs.clone(),
-        database: database.map(Path::to_owned),
+        own: own.iter().map(|&path| path.to_owned()).collect(),
         meter: meter.clone(),
         budget: budget.clone(),
         tokens: tokens_out,
@@ -186,7 +187,7 @@ impl<T, W: Fn(Sketched) -> T> Worker<'_, W> {
 /// What the walking thread has at hand.
 struct Walker {
     inputs: Inputs,
-    database: Option<PathBuf>,
+    own: Vec<PathBuf>,
     meter: Arc<Meter>,
     budget: Arc<Budget>,
     tokens: Receiver<()>,
@@ -218,7 +219,7 @@ impl Walker {
         let count = |read| {
             self.meter.bytes.fetch_add(read, Ordering::Relaxed);
         };
-        let mut walk = Walk::new(&self.inputs, self.database.as_deref(), &count, &mut sink);
+        let mut walk = Walk::new(&self.inputs, &self.own, &count, &mut sink);
         if self.inputs.inputs.iter().all(|input| walk.input(input)) {
             pass_on(&mut waiting);
         }

@@ -78,7 +78,7 @@ pub fn run(verb: &QueryArgs, common: &Common) -> Ended {
         }
         None => {
             let sketcher = db.sketcher();
-            pipeline::run(&verb.inputs, Some(&verb.db), common, &meter, &sketcher, work, |event| {
+            pipeline::run(&verb.inputs, &[&verb.db], common, &meter, &sketcher, work, |event| {
                 telling.take(event, &meter)
             })?;
         }

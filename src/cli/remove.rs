@@ -2,7 +2,7 @@
 
 use crate::args::{Common, Remove};
 use crate::exit::{Ended, Outcome, Stop};
-use crate::input::{Problem, read_file};
+use crate::input::{Place, Problem, checked, read_file};
 use crate::open;
 use crate::output::Output;
 use crate::say::say;
@@ -22,22 +22,23 @@ struct Line {
 
 pub fn run(verb: &Remove, common: &Common) -> Ended {
     let db = open::writing(&verb.db, common)?;
-    let mut removing = Removing { db: &db, quiet: common.quiet, line: Line::default(), waiting: Vec::new() };
-    let mut unreadable = false;
+    let mut removing = Removing {
+        db: &db,
+        quiet: common.quiet,
+        line: Line::default(),
+        waiting: Vec::new(),
+        unreadable: false,
+    };
     for key in &verb.keys {
         removing.take(key.clone())?;
     }
     if let Some(file) = &verb.keys_from {
-        match removing.take_file(file)? {
-            Ok(()) => {}
-            Err(problem) => {
-                say(&format!("sketchdb: {}: {}", problem.place, problem.what));
-                unreadable = true;
-            }
+        if let Err(problem) = removing.take_file(file)? {
+            removing.problem(&problem);
         }
     }
     removing.remove()?;
-    let Removing { line, .. } = removing;
+    let Removing { line, unreadable, .. } = removing;
     db.close()?;
     let mut output = Output::new();
     match common.json {
@@ -57,18 +58,22 @@ struct Removing<'d> {
     quiet: bool,
     line: Line,
     waiting: Vec<String>,
+    /// Whether a key could not be read.
+    unreadable: bool,
 }
 
 impl Removing<'_> {
     /// A key a line.
     fn take_file(&mut self, file: &str) -> Result<Result<(), Problem>, Stop> {
+        let mut place = Place { file: file.into(), line: 1 };
         let (mut line, mut failed) = (Vec::new(), None);
         let mut take = |bytes: &[u8]| {
             for &byte in bytes {
                 if byte != b'\n' {
                     line.push(byte);
                 } else if failed.is_none() {
-                    failed = self.take_line(&std::mem::take(&mut line)).err();
+                    failed = self.take_line(&std::mem::take(&mut line), &place).err();
+                    place.line += 1;
                 }
             }
         };
@@ -77,14 +82,29 @@ impl Removing<'_> {
             return Err(error);
         }
         if !line.is_empty() {
-            self.take_line(&line)?;
+            self.take_line(&line, &place)?;
         }
         Ok(read)
     }
 
-    fn take_line(&mut self, line: &[u8]) -> Result<(), Stop> {
+    fn take_line(&mut self, line: &[u8], place: &Place) -> Result<(), Stop> {
         let key = String::from_utf8_lossy(line.strip_suffix(b"\r").unwrap_or(line)).into_owned();
-        if key.is_empty() { Ok(()) } else { self.take(key) }
+        if key.is_empty() {
+            return Ok(());
+        }
+        match checked(key, place) {
+            Ok(key) => self.take(key),
+            Err(problem) => {
+                self.problem(&problem);
+                Ok(())
+            }
+        }
+    }
+
+    /// Notes keys that cannot be read; they harm no others.
+    fn problem(&mut self, problem: &Problem) {
+        say(&format!("sketchdb: {}: {}", problem.place, problem.what));
+        self.unreadable = true;
     }
 
     fn take(&mut self, key: String) -> Result<(), Stop> {

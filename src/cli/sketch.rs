@@ -19,7 +19,7 @@ pub fn run(verb: &SketchArgs, common: &Common) -> Ended {
     };
     pipeline::run(
         &verb.inputs,
-        verb.like.as_deref(),
+        verb.like.as_deref().as_slice(),
         common,
         &meter,
         &Sketcher::new(&params)?,

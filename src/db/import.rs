@@ -55,12 +55,16 @@ impl Database {
     /// Makes a database of an export on an empty medium: how many documents it has.
     pub fn import_onto(disk: Arc<dyn Disk>, lines: Lines, memory: usize, progress: Progress) -> Result<u64> {
         let mut numbered = lines.enumerate();
-        let first = numbered.next().map(|(_, line)| line).transpose().map_err(reading)?;
+        let first = numbered.next().map(|(_, line)| line).transpose().map_err(|error| reading(0, error))?;
         let header = match first.as_deref().map(serde_json::from_str) {
             Some(Ok(Line::Sketchdb(header))) if header.export == VERSION => header,
             _ => return Err(wrong(0, "it is not the first line of an export of this version")),
         };
-        let params = Params::from_json(header.params.to_string().as_bytes())?;
+        let params =
+            Params::from_json(header.params.to_string().as_bytes()).map_err(|error| match error {
+                Error::Corrupt { what, .. } => wrong(0, what),
+                other => other,
+            })?;
         let mut importing = Importing::new(&params, memory)?;
         let before = Counters {
             next_document: header.next_document,
@@ -69,7 +73,8 @@ impl Database {
         };
         write_anew(&disk, &params, new_id()?, &before, memory, |builder| {
             for (number, line) in numbered {
-                importing.take(number, &line.map_err(reading)?, &header, builder)?;
+                let line = line.map_err(|error| reading(number, error))?;
+                importing.take(number, &line, &header, builder)?;
                 if number % 8192 == 0 {
                     progress("import", number as u64, 0);
                 }
@@ -83,8 +88,13 @@ impl Database {
     }
 }
 
-fn reading(error: std::io::Error) -> Error {
-    Error::io("read the export", error)
+/// Why a line could not be read: it is no text or was cut off while compressed, or the system failed.
+fn reading(line: usize, error: std::io::Error) -> Error {
+    use std::io::ErrorKind::{InvalidData, InvalidInput, IsADirectory, UnexpectedEof};
+    match error.kind() {
+        InvalidData | InvalidInput | IsADirectory | UnexpectedEof => wrong(line, error),
+        _ => Error::io("read the export", error),
+    }
 }
 
 fn wrong(line: usize, what: impl ToString) -> Error {
@@ -148,7 +158,11 @@ impl<'p> Importing<'p> {
                 Ok(())
             }
         };
-        taken.map_err(|error| wrong(number, error))
+        taken.map_err(|error| match error {
+            Error::Invalid { .. } | Error::Corrupt { .. } => wrong(number, error),
+            // Not the line's fault: the disk is full, for example.
+            other => other,
+        })
     }
 
     /// Numbers of a kind must ascend and be below those that the header says come next.

@@ -106,6 +106,9 @@ impl Database {
             let bands = self.params().keep_sketches.signature;
             self.params().check_kept("pairs by resemblance", bands)?;
         }
+        if !matches!(verifier.by(), Measure::Resemblance(_) | Measure::Agreement(_) | Measure::Hamming(_)) {
+            return Err(not_listed());
+        }
         let view = self.view();
         let mut summary =
             PairSummary { expected_recall: verifier.expected_recall(), ..PairSummary::default() };
@@ -118,12 +121,7 @@ impl Database {
             Measure::Hamming(distance) => {
                 gathering.simhashes(&self.indexing().tables, distance, &mut each)?
             }
-            _ => {
-                return Err(Error::invalid(
-                    "pairs",
-                    "list them by resemblance, agreement or Hamming distance",
-                ));
-            }
+            _ => return Err(not_listed()),
         };
         summary.bounded = gathering.bounded;
         if let ControlFlow::Break(value) = gathered {
@@ -146,6 +144,11 @@ impl Database {
             }
         }
     }
+}
+
+/// Of a measure that no walk over the index gives candidates for.
+fn not_listed() -> Error {
+    Error::invalid("pairs", "list them by resemblance, agreement or Hamming distance")
 }
 
 fn next_batch(candidates: &mut Sorted<2>) -> Result<Vec<[u64; 2]>> {

@@ -59,13 +59,15 @@ impl Verified {
         }
     }
 
-    /// Notes a failure that is damage; others, such as a disk that cannot be read, end the look.
+    /// Notes a failure that is damage; others, such as a disk that cannot be read, end the look. A handle that met damage
+    /// reads nothing more: then what the seals say is all there is to say.
     fn note(&mut self, result: Result<()>) -> Result<()> {
         match result {
             Err(Error::Corrupt { at, what }) => {
                 self.damage(at, what);
                 Ok(())
             }
+            Err(Error::Failed(_)) if self.damaged > 0 => Ok(()),
             other => other,
         }
     }

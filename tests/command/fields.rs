@@ -74,7 +74,7 @@ fn add_has_its_fields() {
     assert_eq!(verdicts, ["new", "exact", "near", "unchanged", "updated"]);
     assert_kinds(
         &lines[0],
-        &[("key", "string"), ("id", "whole"), ("of", "null"), ("resemblance", "null"), ("cluster", "null")],
+        &[("key", "string"), ("id", "whole"), ("of", "null"), ("resemblance", "null"), ("cluster", "whole")],
     );
     assert_eq!((&lines[1]["of"], &lines[1]["resemblance"]), (&"a".into(), &1.0.into()));
     assert_eq!((&lines[2]["of"], &lines[2]["resemblance"]), (&"a".into(), &0.990099.into()));
@@ -125,7 +125,7 @@ fn get_has_its_fields() {
     let lines = shell.json(&["get", "db", "b"]);
     assert_eq!(lines.len(), 1);
     assert_fields(&lines[0], GET);
-    assert_kinds(&lines[0], &[("first_seen", "string"), ("last_seen", "string"), ("cluster", "null")]);
+    assert_kinds(&lines[0], &[("first_seen", "string"), ("last_seen", "string"), ("cluster", "whole")]);
     for (field, value) in [("id", 1), ("copies", 1), ("shingles", 2), ("bytes", 27)] {
         assert_eq!(lines[0][field], value, "{field}");
     }
@@ -142,6 +142,7 @@ fn stats_has_at_least_its_fields_and_every_parameter() {
     assert!(missing.is_empty(), "{missing:?} missing of {}", lines[0]);
     assert_eq!((&lines[0]["documents"], &lines[0]["contents"]), (&3.into(), &2.into()));
     assert_eq!(lines[0]["file_bytes"], std::fs::metadata(shell.path("db")).unwrap().len());
+    assert_eq!((&lines[0]["clusters"], &lines[0]["cluster_rule"]), (&2.into(), &"components".into()));
     assert_eq!((&lines[0]["shingle"], &lines[0]["threshold"]), (&"words:5".into(), &0.8.into()));
 }
 

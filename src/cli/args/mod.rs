@@ -277,8 +277,8 @@ pub struct Rebuild {
     /// Index containment, where the file was made without
     #[arg(long, conflicts_with = "no_containment")]
     containment: bool,
-    /// Save every whole record of a damaged file
-    #[arg(long)]
+    /// Save every whole record of a damaged file, with its own parameters
+    #[arg(long, conflicts_with_all = ["Creation", "containment"])]
     pub salvage: bool,
 }
 
@@ -327,7 +327,7 @@ pub struct DedupArgs {
     #[arg(long, value_name = "T")]
     contained: Option<f64>,
     /// Keep one document of each connected component, whether or not the others match it
-    #[arg(long)]
+    #[arg(long, conflicts_with = "contained")]
     transitive: bool,
     /// With --keep oldest: the field of a JSON line that says when it was seen; of a file it is when it was changed
     #[arg(long, value_name = "NAME", default_value = "seen_at")]

@@ -3,6 +3,7 @@
 use super::{Fields, Place, Problem, Read};
 use crate::args;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde_json::Value;
 use std::borrow::Cow;
 use std::fmt;
 
@@ -13,6 +14,7 @@ pub fn read(
     fields: &Fields,
     take: &mut dyn FnMut(&[u8]),
 ) -> Result<Read, Problem> {
+    let bytes = bytes.trim_ascii_end();
     let line = String::from_utf8_lossy(bytes);
     let replaced = match &line {
         Cow::Borrowed(_) => 0,
@@ -25,17 +27,28 @@ pub fn read(
         .map_err(|error| Problem::new(place, error))?;
     let missing = |name: &str| Problem::new(place, format!("no field {name:?}"));
     take(found.text.ok_or_else(|| missing(&fields.text))?.as_bytes());
-    let seen_at = found.time.as_deref().and_then(|time| args::time(time).ok());
-    Ok(Read { key: found.id.unwrap_or_else(|| place.to_string()), replaced, seen_at })
+    Ok(Read { key: found.id.unwrap_or_else(|| place.to_string()), replaced, seen_at: found.seen_at })
 }
 
 struct Found<'a> {
     id: Option<String>,
     text: Option<Cow<'a, str>>,
-    time: Option<String>,
+    seen_at: Option<u64>,
 }
 
-/// Reads an object's two fields and skips the others.
+/// Seconds since 1970, of whatever stands in the field of the time; what is no time is none.
+fn seconds(value: &Value) -> Option<u64> {
+    match value {
+        Value::String(text) => args::time(text).ok(),
+        Value::Number(number) => {
+            let part = || number.as_f64().filter(|seconds| *seconds >= 0.0).map(|seconds| seconds as u64);
+            number.as_u64().or_else(part)
+        }
+        _ => None,
+    }
+}
+
+/// Reads an object's fields that are asked for and skips the others.
 struct Object<'f>(&'f Fields);
 
 impl<'de> DeserializeSeed<'de> for Object<'_> {
@@ -54,14 +67,14 @@ impl<'de> Visitor<'de> for Object<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Found<'de>, A::Error> {
-        let mut found = Found { id: None, text: None, time: None };
+        let mut found = Found { id: None, text: None, seen_at: None };
         while let Some(name) = map.next_key::<Cow<str>>()? {
             if name == self.0.id {
                 found.id = map.next_value_seed(Id)?;
             } else if name == self.0.text {
                 found.text = Some(map.next_value_seed(Text)?);
             } else if Some(name.as_ref()) == self.0.time.as_deref() {
-                found.time = map.next_value_seed(Id)?;
+                found.seen_at = seconds(&map.next_value()?);
             } else {
                 map.next_value::<IgnoredAny>()?;
             }

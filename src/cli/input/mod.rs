@@ -143,7 +143,7 @@ pub fn read_file(path: &str, take: &mut dyn FnMut(&[u8])) -> Result<(), Problem>
 }
 
 /// A key that can be stored.
-fn checked(key: String, place: impl ToString) -> Result<String, Problem> {
+pub fn checked(key: String, place: impl ToString) -> Result<String, Problem> {
     match key.len() {
         1..=4096 => Ok(key),
         n => Err(Problem::new(place, format!("a key of {n} bytes: a key has 1 to 4,096"))),

@@ -4,7 +4,7 @@ use super::{Piece, Place, Problem, compressed};
 use crate::args::{Format, Inputs};
 use std::fs::{File, Metadata};
 use std::io::{BufRead, BufReader, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use walkdir::WalkDir;
 
@@ -18,8 +18,8 @@ fn identity(file: &Metadata) -> (u64, u64) {
 /// Walks inputs and gives their pieces to a sink, which returns false when no more are wanted.
 pub struct Walk<'a> {
     format: Format,
-    /// Device and inode of the database, which is no document of its own.
-    database: Option<(u64, u64)>,
+    /// Device and inode of each file of the command itself, a database or what it writes: none is a document.
+    own: Vec<(u64, u64)>,
     sink: &'a mut dyn FnMut(Piece, bool) -> bool,
     /// Bytes of input read by the walk itself.
     pub read: &'a dyn Fn(u64),
@@ -28,12 +28,12 @@ pub struct Walk<'a> {
 impl<'a> Walk<'a> {
     pub fn new(
         inputs: &Inputs,
-        database: Option<&Path>,
+        own: &[PathBuf],
         read: &'a dyn Fn(u64),
         sink: &'a mut dyn FnMut(Piece, bool) -> bool,
     ) -> Self {
-        let database = database.and_then(|path| std::fs::metadata(path).ok()).map(|file| identity(&file));
-        Walk { format: inputs.format, database, sink, read }
+        let own = own.iter().filter_map(|path| std::fs::metadata(path).ok()).map(|file| identity(&file));
+        Walk { format: inputs.format, own: own.collect(), sink, read }
     }
 
     /// All pieces of one input; whether more are wanted.
@@ -98,7 +98,7 @@ impl<'a> Walk<'a> {
                 }
             };
             let wanted = match std::fs::metadata(entry.path()) {
-                Ok(metadata) if self.database == Some(identity(&metadata)) => true,
+                Ok(metadata) if self.own.contains(&identity(&metadata)) => true,
                 Ok(metadata) if metadata.is_file() => match entry.path().to_str() {
                     Some(key) => self.file(entry.path(), key.to_owned(), metadata.len()),
                     None => self.problem(entry.path().display(), "a name that is not UTF-8 cannot be a key"),
@@ -143,12 +143,12 @@ impl<'a> Walk<'a> {
             if line == 1 && bytes.starts_with(b"\xEF\xBB\xBF") {
                 bytes.drain(..3);
             }
-            while bytes.last().is_some_and(|byte| byte.is_ascii_whitespace()) {
+            if bytes.last() == Some(&b'\n') {
                 bytes.pop();
             }
             // When nothing is buffered the next line may be long in coming: let go of what is there.
             let wait = reader.buffer().is_empty();
-            if !bytes.is_empty() && !(self.sink)(Piece::Line { bytes, place }, wait) {
+            if !bytes.trim_ascii_end().is_empty() && !(self.sink)(Piece::Line { bytes, place }, wait) {
                 return false;
             }
         }

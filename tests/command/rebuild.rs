@@ -1,0 +1,135 @@
+//! `rebuild`: index and clusters again, with other parameters.
+
+use crate::common::texts::{Draw, edited, text};
+use crate::run::Shell;
+use crate::stock::{Document, stock};
+
+fn shell(options: &[&str]) -> (Shell, Vec<Document>) {
+    let (shell, documents) = (Shell::new(), stock(40, 20));
+    shell.stocked("db", &documents, options);
+    (shell, documents)
+}
+
+fn parameter(shell: &Shell, name: &str) -> String {
+    shell.run(&["--json", "stats", "db"]).exits(0).column(name).concat()
+}
+
+#[test]
+fn without_options_the_answers_are_the_same() {
+    for options in [&[][..], &["--clusters", "greedy"], &["--passages", "50"], &["--hamming", "5"]] {
+        let (shell, documents) = shell(options);
+        shell.run(&["remove", "db", "f1.0", "f4.1"]).exits(0);
+        let before = shell.answers("db", &documents);
+        shell.run(&["rebuild", "db"]).exits(0);
+        assert_eq!(shell.answers("db", &documents), before, "{options:?}");
+        shell.run(&["verify", "db", "--deep"]).exits(0);
+    }
+}
+
+#[test]
+fn a_lower_threshold_finds_more() {
+    let shell = Shell::new();
+    let draw = &mut Draw::new(41);
+    let mut documents = Vec::new();
+    for family in 0..40 {
+        let first = text(draw, 200);
+        documents.push((format!("{family}.b"), edited(draw, &first, 14)));
+        documents.push((format!("{family}.a"), first));
+    }
+    shell.stocked("db", &documents, &["--threshold", "0.9"]);
+    let pairs = |more: &[&str]| shell.run(&[&["--json", "pairs", "db"], more].concat()).json().len();
+    let before = pairs(&["--threshold", "0.5"]);
+    shell.run(&["rebuild", "db", "--threshold", "0.5"]).exits(0);
+    assert_eq!(parameter(&shell, "threshold"), "0.5");
+    let after = pairs(&[]);
+    assert!(after > before && after >= 30, "{before} -> {after}");
+    assert!(shell.json(&["stats", "db"])[0]["clusters"].as_u64().unwrap() <= 50);
+}
+
+#[test]
+fn what_the_texts_are_needed_for_is_2_and_says_why() {
+    let (shell, _) = shell(&[]);
+    let before = shell.run(&["export", "db"]).exits(0).out;
+    for option in [
+        ["--shingle", "words:3"],
+        ["--sample", "128"],
+        ["--minhashes", "64"],
+        ["--simhash", "words:1"],
+        ["--weights", "one"],
+        ["--edit", "50:4"],
+        ["--passages", "50"],
+        ["--seed", "7"],
+    ] {
+        let ran = shell.run(&["rebuild", "db", option[0], option[1]]).exits(2).gives_nothing();
+        ran.says(&option[0][2..]).says("without the texts");
+    }
+    shell.run(&["rebuild", "db", "--labelled"]).exits(2).gives_nothing().says("labelled");
+    for wrong in [["--threshold", "2"], ["--recall", "1"], ["--hamming", "9"], ["--clusters", "bogus"]] {
+        shell.run(&["rebuild", "db", wrong[0], wrong[1]]).exits(2).gives_nothing();
+    }
+    assert!(shell.run(&["export", "db"]).exits(0).out == before && shell.files() == ["db"]);
+}
+
+#[test]
+fn containment_goes_and_comes_back() {
+    let (shell, documents) = shell(&[]);
+    let before = shell.answers("db", &documents);
+    shell.write("q.txt", &documents[0].1);
+    let contained = ["query", "db", "q.txt", "--by", "contained"];
+    shell.run(&["rebuild", "db", "--no-containment"]).exits(0);
+    shell.run(&contained).exits(2).gives_nothing().says("--no-containment");
+    shell.run(&["rebuild", "db"]).exits(0);
+    shell.run(&contained).exits(2);
+    shell.run(&["rebuild", "db", "--containment"]).exits(0);
+    shell.run(&contained).exits(0);
+    std::fs::remove_file(shell.path("q.txt")).unwrap();
+    assert_eq!(shell.answers("db", &documents), before);
+    shell.run(&["rebuild", "db", "--containment", "--no-containment"]).exits(2);
+}
+
+#[test]
+fn a_wider_distance_has_its_tables() {
+    let (shell, documents) = shell(&["--hamming", "1"]);
+    shell.run(&["rebuild", "db", "--hamming", "6"]).exits(0);
+    assert_eq!((parameter(&shell, "hamming"), parameter(&shell, "hamming_tables")), ("6".into(), "7".into()));
+    shell.run(&["pairs", "db", "--by", "hamming"]).exits(0).keeps_silent_of("not made for");
+    shell.run(&["rebuild", "db", "--hamming-tables", "28"]).exits(0);
+    assert_eq!(parameter(&shell, "hamming_tables"), "28");
+    let (other, _) = self::shell(&["--hamming", "6", "--hamming-tables", "28"]);
+    assert_eq!(shell.answers("db", &documents), other.answers("db", &documents));
+}
+
+#[test]
+fn clusters_are_formed_by_the_new_rule() {
+    let words: Vec<String> = text(&mut Draw::new(42), 240).split(' ').map(str::to_owned).collect();
+    let texts = [0, 15, 30].map(|at| words[at..at + 200].join(" "));
+    let shell = Shell::new();
+    shell.database("db", &[("a", &texts[0]), ("b", &texts[1]), ("c", &texts[2])]);
+    let sizes = || shell.run(&["--json", "clusters", "db", "--min-size", "1"]).exits(0).column("size");
+    for (rule, expected) in [("greedy", vec!["2", "1"]), ("components", vec!["3"])] {
+        shell.run(&["rebuild", "db", "--clusters", rule]).exits(0);
+        assert_eq!(sizes(), expected, "{rule}");
+        assert_eq!(parameter(&shell, "cluster_rule"), rule);
+    }
+}
+
+#[test]
+fn salvaging_takes_no_parameters() {
+    let (shell, _) = shell(&[]);
+    for more in [&["--threshold", "0.5"][..], &["--containment"], &["--no-containment"], &["--hamming", "4"]]
+    {
+        shell.run(&[&["rebuild", "db", "--salvage"], more].concat()).exits(2).gives_nothing();
+    }
+}
+
+#[test]
+fn a_database_must_be_there() {
+    let shell = Shell::new();
+    shell.run(&["rebuild", "missing"]).exits(2).gives_nothing();
+    shell.run(&["rebuild", "missing", "--salvage"]).exits(2).gives_nothing();
+    shell.write("text", "hello");
+    shell.run(&["rebuild", "text"]).exits(4).gives_nothing();
+    shell.run(&["rebuild", "text", "--salvage"]).exits(4).gives_nothing();
+    assert_eq!(shell.bytes("text"), b"hello");
+    assert_eq!(shell.files(), ["text"]);
+}
