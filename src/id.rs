@@ -36,5 +36,5 @@ id! {
 pub struct ContentHash(pub [u8; 16]);
 
 /// 64 random bits drawn when a database is created; its frames carry them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct DatabaseId(pub u64);

@@ -162,7 +162,7 @@ fn removes_only_duplicates(stored: &Stored, pairs: &Pairs, keep: Keep) {
     };
     let mut texts = BTreeSet::new();
     for (number, (document, duplicate)) in documents.iter().zip(&told).enumerate() {
-        let Some(Duplicate { of, resemblance: share }) = duplicate else {
+        let Some(Duplicate { of, resemblance: share, .. }) = duplicate else {
             assert!(texts.insert(document.sketch.hash.0), "{} is a copy of what is kept", document.key);
             continue;
         };

@@ -60,6 +60,9 @@ impl Database {
             Some(Ok(Line::Sketchdb(header))) if header.export == VERSION => header,
             _ => return Err(wrong(0, "it is not the first line of an export of this version")),
         };
+        if (header.next_document | header.next_content) >> 48 != 0 {
+            return Err(wrong(0, "its numbers are beyond what a file can hold"));
+        }
         let params =
             Params::from_json(header.params.to_string().as_bytes()).map_err(|error| match error {
                 Error::Corrupt { what, .. } => wrong(0, what),
@@ -183,7 +186,7 @@ impl<'p> Importing<'p> {
             (digits(&content.sample)?, digits(&content.signature)?, digits(&content.edit)?);
         let hash = bytes(&content.hash)?.try_into();
         let hash: [u8; 16] = hash.map_err(|_| Error::invalid("its hash", "it is not of 16 bytes"))?;
-        let simhash = content.simhash.as_deref().map(|digits| u64::from_str_radix(digits, 16)).transpose();
+        let simhash = content.simhash.as_deref().map(simhash).transpose()?;
         self.check_sketches(sample.as_deref(), signature.as_deref(), edit.as_deref())?;
         let record = ContentRecord {
             hash,
@@ -192,7 +195,7 @@ impl<'p> Importing<'p> {
             passage: None,
             sample: sample.as_deref(),
             signature: signature.as_deref(),
-            simhash: simhash.map_err(|error| Error::invalid("its simhash", error))?,
+            simhash,
             edit: edit.as_deref(),
         };
         self.seen.contents += 1;
@@ -339,6 +342,13 @@ impl<'p> Importing<'p> {
             adopted.push((id, members, at.map(|at| self.representatives.swap_remove(at).1)));
         }
         copy.adopt_clusters(adopted)
+    }
+}
+
+fn simhash(digits: &str) -> Result<u64> {
+    match digits.starts_with('+') {
+        true => Err(Error::invalid("its simhash", "a sign is no digit")),
+        false => u64::from_str_radix(digits, 16).map_err(|error| Error::invalid("its simhash", error)),
     }
 }
 

@@ -67,6 +67,7 @@ impl Verified {
                 self.damage(at, what);
                 Ok(())
             }
+            // The store reads nothing more after the first page that it could not read, which was noted.
             Err(Error::Failed(_)) if self.damaged > 0 => Ok(()),
             other => other,
         }

@@ -85,7 +85,8 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
 
 pub(crate) fn bytes(digits: &str) -> Result<Vec<u8>> {
     let wrong = || Error::corrupt("sketch", "an odd number of digits, or one that is not hexadecimal");
-    if !digits.len().is_multiple_of(2) || !digits.is_ascii() {
+    // A sign is no digit, though numbers are read with one.
+    if !digits.len().is_multiple_of(2) || !digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {
         return Err(wrong());
     }
     (0..digits.len() / 2)

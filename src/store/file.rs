@@ -9,7 +9,7 @@ use super::record::Counters;
 use super::tables::{self, Doing};
 use crate::error::{Error, Result};
 use crate::id::DatabaseId;
-use redb::{Database, ReadTransaction, ReadableDatabase, WriteTransaction};
+use redb::{Database, ReadTransaction, ReadableDatabase, StorageBackend, WriteTransaction};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -39,7 +39,7 @@ impl StoreFile {
     /// Makes a new database on an empty disk.
     pub fn create_on(disk: Box<dyn Disk>, birth: Birth, cache: usize) -> Result<Self> {
         let sealed = SealedFile::create(disk, birth.id)?;
-        let (redb, _) = open_redb(sealed, cache, false, Path::new("the new file"))?;
+        let (redb, _) = open_redb(Arc::new(sealed), cache, false, Path::new("the new file"))?;
         let file = StoreFile { redb, id: birth.id, recovered: false };
         let transaction = file.begin()?;
         {
@@ -73,7 +73,17 @@ impl StoreFile {
     /// Opens a database for writing, recovering it when its last writer did not close it.
     pub fn open_writable(disk: Box<dyn Disk>, cache: usize) -> Result<Self> {
         let (sealed, superblock) = SealedFile::open(disk)?;
-        let (redb, recovered) = open_redb(sealed, cache, false, Path::new("the database"))?;
+        let sealed = Arc::new(sealed);
+        let (mut redb, walked) = open_redb(sealed.clone(), cache, false, Path::new("the database"))?;
+        let recovered = walked || sealed.is_unclean();
+        if recovered {
+            // What the last writer was writing may be torn. Nothing reaches it: redb has read all that its last commit
+            // reaches, and does so here where it need not to open the file.
+            if !walked {
+                redb.check_integrity().doing("recover the database")?;
+            }
+            sealed.blank_broken().map_err(|error| Error::io("recover the database", error))?;
+        }
         Ok(StoreFile { redb, id: superblock.id, recovered })
     }
 
@@ -81,7 +91,7 @@ impl StoreFile {
     pub fn open_damaged(disk: Box<dyn Disk>, cache: usize, path: &Path) -> Result<Self> {
         let overlay = Overlay::over(disk).map_err(|error| Error::io("read the database file", error))?;
         let (sealed, superblock) = SealedFile::open(Box::new(overlay))?;
-        let (redb, recovered) = open_redb(sealed, cache, false, path)?;
+        let (redb, recovered) = open_redb(Arc::new(sealed), cache, false, path)?;
         Ok(StoreFile { redb, id: superblock.id, recovered })
     }
 
@@ -89,7 +99,7 @@ impl StoreFile {
     pub fn open_read_only(disk: Box<dyn Disk>, cache: usize, path: &Path) -> Result<Self> {
         let overlay = Overlay::over(disk).map_err(|error| Error::io("read the database file", error))?;
         let (sealed, superblock) = SealedFile::open(Box::new(overlay))?;
-        let (redb, recovered) = open_redb(sealed, cache, true, path)?;
+        let (redb, recovered) = open_redb(Arc::new(sealed), cache, true, path)?;
         Ok(StoreFile { redb, id: superblock.id, recovered })
     }
 
@@ -97,7 +107,7 @@ impl StoreFile {
         self.id
     }
 
-    /// Whether the last writer had not closed the file.
+    /// Whether the last writer had not closed the file, though redb may have had nothing to repair.
     pub fn was_recovered(&self) -> bool {
         self.recovered
     }
@@ -146,8 +156,43 @@ impl StoreFile {
     }
 }
 
+/// Sealed pages, which redb shares with whoever opened them.
+#[derive(Debug)]
+struct Backend(Arc<SealedFile>);
+
+impl StorageBackend for Backend {
+    fn len(&self) -> std::io::Result<u64> {
+        self.0.len()
+    }
+
+    fn read(&self, offset: u64, out: &mut [u8]) -> std::io::Result<()> {
+        self.0.read(offset, out)
+    }
+
+    fn set_len(&self, len: u64) -> std::io::Result<()> {
+        self.0.set_len(len)
+    }
+
+    fn sync_data(&self) -> std::io::Result<()> {
+        self.0.sync_data()
+    }
+
+    fn write(&self, offset: u64, bytes: &[u8]) -> std::io::Result<()> {
+        self.0.write(offset, bytes)
+    }
+
+    fn close(&self) -> std::io::Result<()> {
+        self.0.close()
+    }
+}
+
 /// Opens redb's database, and tells whether it had to be recovered.
-fn open_redb(sealed: SealedFile, cache: usize, read_only: bool, path: &Path) -> Result<(Database, bool)> {
+fn open_redb(
+    sealed: Arc<SealedFile>,
+    cache: usize,
+    read_only: bool,
+    path: &Path,
+) -> Result<(Database, bool)> {
     let recovered = Arc::new(AtomicBool::new(false));
     let mut builder = Database::builder();
     builder.set_cache_size(cache);
@@ -159,12 +204,14 @@ fn open_redb(sealed: SealedFile, cache: usize, read_only: bool, path: &Path) -> 
         }
     });
     let opened =
-        builder.create_with_backend(sealed).map_err(redb::Error::from).map_err(|error| match error {
-            redb::Error::RepairAborted => Error::NeedsRecovery(PathBuf::from(path)),
-            other => match Err::<(), _>(other).doing("open the database") {
-                Err(error) => error,
-                Ok(()) => Error::Failed("to open".into()),
+        builder.create_with_backend(Backend(sealed)).map_err(redb::Error::from).map_err(
+            |error| match error {
+                redb::Error::RepairAborted => Error::NeedsRecovery(PathBuf::from(path)),
+                other => match Err::<(), _>(other).doing("open the database") {
+                    Err(error) => error,
+                    Ok(()) => Error::Failed("to open".into()),
+                },
             },
-        });
+        );
     Ok((opened?, recovered.load(Ordering::Relaxed)))
 }

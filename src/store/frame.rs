@@ -134,11 +134,6 @@ impl<'a> Frame<'a> {
         self.slots.len() / SLOT
     }
 
-    /// The epoch in which the frame was written.
-    pub fn epoch(&self) -> u32 {
-        u32::from_le_bytes(self.bytes[28..32].try_into().expect("a header has four bytes there"))
-    }
-
     /// Checks the frame's own crc32 (its pages are sealed besides).
     pub fn check(&self) -> Result<()> {
         match self.bytes[HEADER - 4..HEADER] == crc(self.bytes).to_le_bytes() {

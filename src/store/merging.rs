@@ -69,6 +69,7 @@ impl Merging {
     /// Goes on with a merge that was under way when the file was closed.
     pub fn resume(unfinished: Unfinished, runs: &[OpenRun], prefixes: Prefixes) -> Result<Self> {
         let Unfinished { number, record, directory } = unfinished;
+        check_inputs(number, &record, runs)?;
         let inputs = record.building.iter().flatten().map(|input| {
             let run = find(runs, input.run)?;
             Ok((input.run, Cursor::new(input.position(), run.run.directory.blocks() as u32)))
@@ -142,6 +143,26 @@ impl Merging {
             rest += run.record.entries * blocks.saturating_sub(u64::from(cursor.position().block)) / blocks;
         }
         Ok(rest)
+    }
+}
+
+/// A merge must read adjacent runs, all of them, and be of the ranges that they are of.
+fn check_inputs(number: u64, record: &RunRecord, runs: &[OpenRun]) -> Result<()> {
+    let inputs: Vec<u64> = record.building.iter().flatten().map(|input| input.run).collect();
+    let first = runs.iter().position(|run| Some(&run.run.number) == inputs.first());
+    let read = first.and_then(|first| runs.get(first..first + inputs.len())).unwrap_or_default();
+    let same = read.iter().map(|run| run.run.number).eq(inputs);
+    let spans = read.first().zip(read.last()).is_some_and(|(first, last)| {
+        let (first, last) = (&first.run.record, &last.run.record);
+        record.contents == (first.contents.0, last.contents.1)
+            && record.documents == (first.documents.0, last.documents.1)
+    });
+    match same && spans {
+        true => Ok(()),
+        false => Err(Error::corrupt(
+            format!("run {number}"),
+            "what it is merged from is not there, or not adjacent",
+        )),
     }
 }
 

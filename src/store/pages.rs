@@ -20,7 +20,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::fmt;
 use std::io;
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 const PAGE: usize = 4096;
@@ -30,6 +30,9 @@ const MAGIC: &[u8; 8] = b"sketchdb";
 const SECTOR: usize = 512;
 /// The most of its page 0 that redb writes.
 const HEADER: usize = 320;
+/// Where redb's header has its flags, and the one that says that a writer has the file open.
+const HEADER_FLAGS: usize = 9;
+const RECOVERY_REQUIRED: u8 = 2;
 /// Where the header's sector has its number, just before its crc.
 const HEADER_NUMBER: std::ops::Range<usize> = SECTOR - 8..SECTOR - 4;
 /// Crc pages kept in memory while unchanged: those of 8 GiB of file.
@@ -150,11 +153,22 @@ pub(crate) struct SealedFile {
     header: AtomicU32,
     /// The number of the last header known to be durable.
     durable: AtomicU32,
+    /// Whether whoever had it open for writing did not close it.
+    unclean: bool,
+    /// While pages may still be torn, the header on disk says that the file is to be recovered, whatever redb says.
+    torn: AtomicBool,
 }
 
 impl SealedFile {
     fn over(disk: Box<dyn Disk>, header: u32, durable: u32) -> Self {
-        SealedFile { disk, groups: Mutex::default(), header: header.into(), durable: durable.into() }
+        let (groups, unclean) = (Mutex::default(), false);
+        let torn = AtomicBool::new(false);
+        SealedFile { disk, groups, header: header.into(), durable: durable.into(), unclean, torn }
+    }
+
+    /// Whether whoever had it open for writing did not close it.
+    pub fn is_unclean(&self) -> bool {
+        self.unclean
     }
 
     /// Makes an empty disk a sealed file.
@@ -196,7 +210,8 @@ impl SealedFile {
         if number.wrapping_sub(durable) > u32::MAX / 2 {
             return Err(Error::corrupt("store header", "it is older than the rest of the file"));
         }
-        Ok((Self::over(disk, number, durable), superblock))
+        let unclean = header[HEADER_FLAGS] & RECOVERY_REQUIRED != 0;
+        Ok((SealedFile { unclean, torn: unclean.into(), ..Self::over(disk, number, durable) }, superblock))
     }
 
     fn groups(&self) -> MutexGuard<'_, HashMap<u64, CrcPage>> {
@@ -256,12 +271,15 @@ impl SealedFile {
             sector[bytes.len()..HEADER].copy_from_slice(&page[bytes.len()..HEADER]);
         }
         let number = self.header.fetch_add(1, Relaxed).wrapping_add(1);
+        if self.torn.load(Relaxed) {
+            sector[HEADER_FLAGS] |= RECOVERY_REQUIRED;
+        }
         sector[HEADER_NUMBER].copy_from_slice(&number.to_le_bytes());
         seal_sector(&mut sector, 0);
         self.disk.write_at(physical(0), &sector)
     }
 
-    /// Forgets the seals of the pages from `pages` on, which are about to be cut off.
+    /// Forgets the seals of the pages from `pages` on, which are about to be cut off or have yet to be written.
     fn forget_from(&self, pages: u64) -> io::Result<()> {
         let mut groups = self.groups();
         groups.retain(|&group, _| group * PAGES_IN_GROUP < pages);
@@ -271,6 +289,25 @@ impl SealedFile {
             (first..PAGES_IN_GROUP).for_each(|index| page.set(index, 0));
         }
         Ok(())
+    }
+
+    /// Makes every page empty whose seal does not hold: how many. Of a file that was not closed such pages were about to be
+    /// written, if redb has read all that its last commit can reach.
+    pub fn blank_broken(&self) -> io::Result<u64> {
+        let (mut page, mut blanked) = (vec![0; PAGE], 0);
+        for number in 1..logical_len(self.disk.len()?) / PAGE as u64 {
+            match self.read_page(number, &mut page) {
+                Err(error) if error.get_ref().is_some_and(|inner| inner.is::<BrokenSeal>()) => {
+                    self.disk.write_at(physical(number), &[0; PAGE])?;
+                    let mut groups = self.groups();
+                    self.group(&mut groups, number / PAGES_IN_GROUP)?.set(number % PAGES_IN_GROUP, 0);
+                    blanked += 1;
+                }
+                other => other?,
+            }
+        }
+        self.torn.store(false, Relaxed);
+        Ok(blanked)
     }
 
     fn write_crc_pages(&self) -> io::Result<()> {
@@ -312,6 +349,13 @@ fn physical_len(logical: u64) -> u64 {
 /// Bytes that redb keeps on a disk, whatever state they are in.
 pub(crate) fn content_len(disk: &dyn Disk) -> Result<u64> {
     Ok(logical_len(disk.len().map_err(|error| Error::io("measure the database file", error))?))
+}
+
+/// The database that a superblock names, when it is whole.
+pub(crate) fn superblock(disk: &dyn Disk) -> Option<DatabaseId> {
+    let mut page = [0; PAGE];
+    disk.read_at(0, &mut page).ok()?;
+    Superblock::decode(&page).ok().map(|superblock| superblock.id)
 }
 
 /// Reads redb's bytes from `offset` on, without a look at the seals.
@@ -384,10 +428,8 @@ impl redb::StorageBackend for SealedFile {
     }
 
     fn set_len(&self, len: u64) -> io::Result<()> {
-        let old = logical_len(self.disk.len()?);
-        if len < old {
-            self.forget_from(len / PAGE as u64)?;
-        }
+        // Growing too: a crash may have left seals behind the end.
+        self.forget_from(len.min(logical_len(self.disk.len()?)) / PAGE as u64)?;
         self.disk.set_len(physical_len(len))
     }
 

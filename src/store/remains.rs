@@ -9,6 +9,7 @@ use super::view::StoredDocument;
 use crate::error::Result;
 use redb::ReadOnlyTable;
 use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -31,11 +32,13 @@ struct Tables {
 impl Remains {
     /// What redb can read of a disk, on which nothing is written.
     pub fn of(disk: Arc<dyn Disk>, cache: usize) -> Self {
-        let Ok(file) = StoreFile::open_damaged(Box::new(disk), cache, Path::new("the damaged file")) else {
-            return Remains::default();
-        };
-        let counters = file.meta(COUNTERS).and_then(|row| Counters::decode(&row)).ok();
-        let tables = Tables::open(file).ok();
+        // redb believes what it reads and may panic at what the seals do not cover: what was never written by it.
+        let opened = catch_unwind(AssertUnwindSafe(|| {
+            let file = StoreFile::open_damaged(Box::new(disk), cache, Path::new("the damaged file")).ok()?;
+            let counters = file.meta(COUNTERS).and_then(|row| Counters::decode(&row)).ok();
+            Some((Tables::open(file).ok(), counters))
+        }));
+        let (tables, counters) = opened.ok().flatten().unwrap_or_default();
         Remains { tables, counters, broken: Cell::new(false) }
     }
 
@@ -48,8 +51,12 @@ impl Remains {
         self.counters
     }
 
-    /// A document with what changed since its record, `None` when it was removed. What cannot be read did not change.
+    /// A document with what changed since its record, `None` when it was removed or never committed. What cannot be read did not change.
     pub fn newest(&self, id: u64, document: StoredDocument) -> Option<StoredDocument> {
+        if self.counters.is_some_and(|counters| id >= counters.next_document) {
+            // It was written and never committed.
+            return None;
+        }
         let Some(tables) = &self.tables else { return Some(document) };
         if tables.marks.is_removed(id) {
             return None;

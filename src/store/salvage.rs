@@ -1,7 +1,9 @@
 //! Frames found by scanning: what can be saved of a file whose tables are lost.
 //!
 //! A frame says of itself what it is and has a checksum of its own, so neither redb nor the seals are asked. Frames that
-//! were written and never committed lie in a file too: of two records with one number the one of the higher epoch counts.
+//! were written and never committed lie in a file too. Numbers ascend, so that where a later epoch began, whatever an earlier
+//! one gave from there on was never committed. A frame may also lie in a key that somebody chose, and be seen where the frame
+//! around it is gone: the parameters are those of the database that the superblock or, failing that, most frames name.
 
 use super::disk::Disk;
 use super::frame::{Frame, HEADER, Kind, MAGIC};
@@ -9,6 +11,8 @@ use super::pages;
 use super::sort::Sorter;
 use crate::error::{Error, Result};
 use crate::id::DatabaseId;
+use std::collections::BTreeMap;
+use std::ops::Bound;
 
 /// Bytes that are searched at a time.
 const CHUNK: usize = 1 << 20;
@@ -26,8 +30,19 @@ pub(crate) struct Frames {
     pub documents: u64,
     /// The highest epoch of any.
     pub epoch: u32,
-    /// Kind, place and length of each.
-    places: Vec<(Kind, u64, usize)>,
+    /// Where each is.
+    places: Vec<Place>,
+}
+
+/// Where a frame is.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    kind: Kind,
+    database: DatabaseId,
+    epoch: u32,
+    records: u64,
+    at: u64,
+    length: usize,
 }
 
 /// Finds every whole frame.
@@ -55,6 +70,7 @@ pub(crate) fn scan(disk: &dyn Disk) -> Result<Frames> {
             }
         }
     }
+    frames.choose(disk)?;
     Ok(frames)
 }
 
@@ -75,17 +91,32 @@ impl Frames {
         else {
             return Ok(1);
         };
-        match kind {
-            Kind::Contents => self.contents += frame.len() as u64,
-            Kind::Documents => self.documents += frame.len() as u64,
-            Kind::Params => {
-                self.database = Some(database);
-                self.params = frame.record(0)?.map(<[u8]>::to_vec);
-            }
-        }
-        self.epoch = self.epoch.max(epoch);
-        self.places.push((kind, at, length));
+        self.places.push(Place { kind, database, epoch, records: frame.len() as u64, at, length });
         Ok(length as u64)
+    }
+
+    /// Keeps what belongs to one database: the one that the superblock names, or most frames.
+    fn choose(&mut self, disk: &dyn Disk) -> Result<()> {
+        let named = pages::superblock(disk);
+        let mut frames: BTreeMap<DatabaseId, u64> = BTreeMap::new();
+        self.places.iter().for_each(|place| *frames.entry(place.database).or_default() += 1);
+        let chosen = frames.iter().max_by_key(|(id, count)| (Some(**id) == named, *count));
+        let Some((&database, _)) = chosen else { return Ok(()) };
+        self.database = Some(database);
+        self.places.retain(|place| place.database == database);
+        for place in &self.places {
+            match place.kind {
+                Kind::Contents => self.contents += place.records,
+                Kind::Documents => self.documents += place.records,
+                Kind::Params => {
+                    let bytes = read(disk, place.at, place.length)?;
+                    self.params =
+                        Frame::parse(Kind::Params, database, &bytes)?.record(0)?.map(<[u8]>::to_vec);
+                }
+            }
+            self.epoch = self.epoch.max(place.epoch);
+        }
+        Ok(())
     }
 
     /// Calls `each` with every record of a kind by ascending number, the newest of each.
@@ -98,22 +129,26 @@ impl Frames {
     ) -> Result<()> {
         let database = self.database.ok_or_else(|| Error::corrupt("file", "no frame names the database"))?;
         let mut sorter = Sorter::<3>::new(memory);
-        for (place, &(_, at, length)) in self.places.iter().enumerate().filter(|(_, place)| place.0 == kind) {
-            let bytes = read(disk, at, length)?;
-            // Frames of another database lie here when the file was copied over one.
-            let Ok(frame) = Frame::parse(kind, database, &bytes) else { continue };
-            for record in frame.records() {
-                sorter.push([record?.0, u64::from(u32::MAX - frame.epoch()), place as u64])?;
+        let mut begun: BTreeMap<u32, u64> = BTreeMap::new();
+        for (number, place) in self.places.iter().enumerate().filter(|(_, place)| place.kind == kind) {
+            let bytes = read(disk, place.at, place.length)?;
+            for record in Frame::parse(kind, database, &bytes)?.records() {
+                let id = record?.0;
+                let first = begun.entry(place.epoch).or_insert(id);
+                *first = id.min(*first);
+                sorter.push([id, u64::from(u32::MAX - place.epoch), number as u64])?;
             }
         }
         let (mut last, mut open): (Option<u64>, Option<(u64, Vec<u8>)>) = (None, None);
         for record in sorter.finish()? {
-            let [id, _, place] = record?;
-            if last.replace(id) == Some(id) {
+            let [id, epoch, place] = record?;
+            let epoch = u32::MAX - epoch as u32;
+            let later = (Bound::Excluded(epoch), Bound::Unbounded);
+            if last.replace(id) == Some(id) || begun.range(later).any(|(_, &first)| first <= id) {
                 continue;
             }
             if open.as_ref().is_none_or(|open| open.0 != place) {
-                let (_, at, length) = self.places[place as usize];
+                let Place { at, length, .. } = self.places[place as usize];
                 open = Some((place, read(disk, at, length)?));
             }
             if let Some((_, bytes)) = &open

@@ -88,6 +88,9 @@ impl View {
             let (number, record) = (number.value(), RunRecord::decode(record.value())?);
             let directory = Run::load_directory(number, record.groups, &open_rows(&snapshot, number)?)?;
             match record.building {
+                Some(_) if unfinished.is_some() => {
+                    return Err(Error::corrupt(format!("run {number}"), "two runs are being built"));
+                }
                 Some(_) => unfinished = Some(Unfinished { number, record, directory }),
                 None => runs.push(Arc::new(Run::new(number, record, directory, filters.clone()))),
             }

@@ -1,0 +1,113 @@
+//! Proves that a medium that fails while a database is written anew gives an error and harms nothing of the old one.
+
+use super::common::disk::{FailingDisk, Failure, MemoryDisk};
+use super::common::workload::{Workload, options};
+use super::empty_file;
+use sketchdb::{Database, Disk, Error, Result};
+use std::sync::Arc;
+
+const EIO: i32 = 5;
+const ENOSPC: i32 = 28;
+const NEVER: Failure = Failure { after: u64::MAX, times: 0, errno: 0 };
+/// Failures of each medium and kind of work.
+const FAILURES: u64 = 40;
+const MEMORY: usize = 4 << 20;
+
+/// A closed database with clusters that lost members.
+fn old() -> (Workload, Vec<u8>) {
+    let mut workload = Workload::new(5, 24, 16);
+    workload.record(40).unwrap();
+    let disk = MemoryDisk::of(empty_file());
+    let db = Database::open_on(disk.clone(), options(40)).unwrap();
+    workload.run(&db, 0, |_| {}).unwrap();
+    db.close().unwrap();
+    (workload, disk.bytes())
+}
+
+type Work = fn(&Database, Arc<dyn Disk>) -> Result<()>;
+
+fn works() -> [(&'static str, Work); 2] {
+    [
+        ("compact", |db, disk| db.compact_onto(disk, MEMORY, &mut |_, _, _| {})),
+        ("rebuild", |db, disk| db.rebuild_onto(disk, &db.params().clone(), MEMORY, &mut |_, _, _| {})),
+    ]
+}
+
+/// Opens the old medium and writes to the new one.
+fn write(work: Work, from: Arc<FailingDisk>, onto: Arc<FailingDisk>) -> Result<()> {
+    let db = Database::open_on(from, options(40))?;
+    work(&db, onto)?;
+    db.close()
+}
+
+fn check_whole(name: &str, workload: &Workload, disk: Arc<dyn Disk>) {
+    let db = Database::open_on(disk, options(40)).unwrap();
+    assert_eq!(workload.differs(&db, workload.len()).unwrap(), None, "{name}");
+    assert_eq!(db.verify(true).unwrap().damage, [], "{name}");
+    db.add("another", "a text that comes after all that").unwrap();
+    db.close().unwrap();
+}
+
+fn check_error(name: &str, outcome: Result<()>) -> usize {
+    match outcome {
+        Ok(()) => 0,
+        Err(Error::Io { .. } | Error::Failed(_)) => 1,
+        Err(error) => panic!("{name}: it said {error}"),
+    }
+}
+
+#[test]
+fn a_copy_that_fails_leaves_the_old_database_as_it_was() {
+    let (workload, bytes) = old();
+    for (verb, work) in works() {
+        let (from, onto) = (MemoryDisk::of(bytes.clone()), MemoryDisk::of(Vec::new()));
+        let clocks = [from.clone(), onto.clone()].map(|disk| FailingDisk::over(disk, NEVER));
+        write(work, clocks[0].clone(), clocks[1].clone()).unwrap();
+        check_whole(verb, &workload, onto);
+        let mut told = 0;
+        for number in 0..2 * FAILURES {
+            let (side, nth) = ((number % 2) as usize, number / 2);
+            let errno = if nth % 2 == 0 { EIO } else { ENOSPC };
+            let times = if nth % 3 == 0 { 1 } else { u64::MAX };
+            let failure = Failure { after: nth * clocks[side].clock() / FAILURES, times, errno };
+            let name = format!("{verb}, {} medium, {failure:?}", ["old", "new"][side]);
+            let mut failures = [NEVER, NEVER];
+            failures[side] = failure;
+            let old = MemoryDisk::of(bytes.clone());
+            let from = FailingDisk::over(old.clone(), failures[0]);
+            let onto = FailingDisk::over(MemoryDisk::of(Vec::new()), failures[1]);
+            told += check_error(&name, write(work, from, onto));
+            check_whole(&name, &workload, old);
+        }
+        eprintln!("{verb}: {told} of {} failures told, nothing lost", 2 * FAILURES);
+        assert!(told as u64 > FAILURES, "{verb}: only closing has nobody to tell");
+    }
+}
+
+#[test]
+fn an_import_that_fails_says_so() {
+    let (workload, bytes) = old();
+    let db = Database::open_on(MemoryDisk::of(bytes), options(40)).unwrap();
+    let mut lines = Vec::new();
+    db.export::<Error>(&mut |_, _, _| {}, |line| {
+        lines.push(line.to_owned());
+        Ok(())
+    })
+    .unwrap();
+    let import = |disk: Arc<dyn Disk>| {
+        let mut lines = lines.iter().map(|line| Ok(line.clone()));
+        Database::import_onto(disk, &mut lines, MEMORY, &mut |_, _, _| {}).map(|_| ())
+    };
+    let onto = MemoryDisk::of(Vec::new());
+    let clock = FailingDisk::over(onto.clone(), NEVER);
+    import(clock.clone()).unwrap();
+    check_whole("import", &workload, onto);
+    let mut told = 0;
+    for number in 0..FAILURES {
+        let errno = if number % 2 == 0 { EIO } else { ENOSPC };
+        let failure = Failure { after: number * clock.clock() / FAILURES, times: u64::MAX, errno };
+        let failing = FailingDisk::over(MemoryDisk::of(Vec::new()), failure);
+        told += check_error(&format!("import, {failure:?}"), import(failing));
+    }
+    assert!(told as u64 > FAILURES - 4, "{told} failures were told");
+}

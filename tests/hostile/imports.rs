@@ -1,0 +1,117 @@
+//! Proves that lines which are no export are refused, that nothing is made of them, and that they never panic.
+
+use super::common::disk::MemoryDisk;
+use super::common::place::document;
+use sketchdb::{Database, Error, Options, Params, Policy};
+
+const MEMORY: usize = 4 << 20;
+
+/// An export of a few documents, some of them copies and near duplicates.
+fn lines() -> Vec<String> {
+    let disk = MemoryDisk::of(Vec::new());
+    Database::create_on(disk.clone(), &Params::default()).unwrap();
+    let db = Database::open_on(disk, Options::default()).unwrap();
+    let text = |number: usize| (0..40).map(|word| format!("w{} ", word * 7 + number)).collect::<String>();
+    let texts = [text(0), text(0), text(0) + "more", text(500), text(900)];
+    let documents = texts.iter().enumerate().map(|(n, text)| document(&db, &format!("key {n}"), text));
+    db.add_batch(documents.collect(), Policy::Everything).unwrap();
+    let mut lines = Vec::new();
+    db.export::<Error>(&mut |_, _, _| {}, |line| {
+        lines.push(line.to_owned());
+        Ok(())
+    })
+    .unwrap();
+    lines
+}
+
+fn import(lines: Vec<String>) -> Result<u64, Error> {
+    let mut lines = lines.into_iter().map(Ok);
+    Database::import_onto(MemoryDisk::of(Vec::new()), &mut lines, MEMORY, &mut |_, _, _| {})
+}
+
+/// Changes the first line of a kind.
+fn changed(kind: &str, change: impl FnOnce(&mut serde_json::Value)) -> Vec<String> {
+    let mut lines = lines();
+    let at = lines.iter().position(|line| line.starts_with(&format!("{{\"{kind}\""))).unwrap();
+    let mut value: serde_json::Value = serde_json::from_str(&lines[at]).unwrap();
+    change(&mut value[kind]);
+    lines[at] = value.to_string();
+    lines
+}
+
+fn set(kind: &str, name: &str, value: impl Into<serde_json::Value>) -> Vec<String> {
+    changed(kind, |line| line[name] = value.into())
+}
+
+#[test]
+fn lines_that_are_no_export_are_refused() {
+    assert_eq!(import(lines()).unwrap(), 5);
+    let edited = |edit: &dyn Fn(&mut Vec<String>)| {
+        let mut lines = lines();
+        edit(&mut lines);
+        lines
+    };
+    let hash = "ab".repeat(16);
+    let cases = [
+        ("nothing", Vec::new()),
+        ("no header", edited(&|lines| drop(lines.remove(0)))),
+        ("two headers", edited(&|lines| lines.insert(1, lines[0].clone()))),
+        ("no end", edited(&|lines| drop(lines.pop()))),
+        ("lines behind the end", edited(&|lines| lines.push(lines[1].clone()))),
+        ("a line twice", edited(&|lines| lines.insert(2, lines[1].clone()))),
+        ("a line missing", edited(&|lines| drop(lines.remove(1)))),
+        ("contents out of order", edited(&|lines| lines.swap(1, 2))),
+        ("the end in between", edited(&|lines| lines.rotate_right(1))),
+        ("no JSON", edited(&|lines| lines[2] = "}{".into())),
+        ("NUL alone", edited(&|lines| lines[2] = "\0".into())),
+        ("a deep line", edited(&|lines| lines[2] = "[".repeat(1 << 20))),
+        ("a huge line", edited(&|lines| lines[2] = format!("{{\"content\":\"{}\"}}", "a".repeat(8 << 20)))),
+        ("half a line", edited(&|lines| lines[2].truncate(40))),
+        ("an unknown field", set("content", "more", 1)),
+        ("a number never given", set("content", "id", u64::MAX)),
+        ("a negative number", set("document", "id", -1)),
+        ("next numbers beyond all", set("sketchdb", "next_content", u64::MAX)),
+        ("next numbers too far away", set("sketchdb", "next_document", 1u64 << 50)),
+        ("another version", set("sketchdb", "export", 2)),
+        ("no parameters", set("sketchdb", "params", serde_json::json!({}))),
+        ("a short hash", set("content", "hash", "ab")),
+        ("a hash that is no number", set("content", "hash", "zz".repeat(16))),
+        ("a hash with signs", set("content", "hash", "+a".repeat(16))),
+        ("a hash beyond ASCII", set("content", "hash", "é".repeat(16))),
+        ("an odd number of digits", set("content", "sample", "abc")),
+        ("a sample of noise", set("content", "sample", hash.clone())),
+        ("a sample of a million values", set("content", "sample", "ff".repeat(1 << 20))),
+        ("a signature too long", set("content", "signature", "ab".repeat(4096))),
+        ("a signature too short", set("content", "signature", "")),
+        ("an edit signature of noise", set("content", "edit", hash)),
+        ("a simhash of nine bytes", set("content", "simhash", "123456789abcdef012")),
+        ("a simhash with a sign", set("content", "simhash", "+12")),
+        ("a document of no content", set("document", "content", 4)),
+        ("a content of another document", set("content", "document", 3)),
+        ("a key twice", set("document", "key", "key 1")),
+        ("an empty key", set("document", "key", "")),
+        ("a key of 5,000 bytes", set("document", "key", "k".repeat(5000))),
+        ("an end that counts others", set("end", "documents", 6)),
+    ];
+    for (name, lines) in cases {
+        match import(lines) {
+            Err(Error::Invalid { .. } | Error::Corrupt { .. } | Error::Incompatible { .. }) => {}
+            other => panic!("{name}: {other:?}"),
+        }
+    }
+}
+
+#[test]
+fn numbers_that_are_odd_and_allowed_make_a_whole_database() {
+    let cases = [
+        ("a cluster that is no content", set("content", "cluster", 3)),
+        ("a cluster far away", set("content", "cluster", u64::MAX)),
+        ("a key with NUL", set("document", "key", "a\0b")),
+    ];
+    for (name, lines) in cases {
+        let (disk, mut lines) = (MemoryDisk::of(Vec::new()), lines.into_iter().map(Ok));
+        Database::import_onto(disk.clone(), &mut lines, MEMORY, &mut |_, _, _| {}).unwrap();
+        let db = Database::open_on(disk, Options::default()).unwrap();
+        assert_eq!(db.verify(true).unwrap().damage, [], "{name}");
+    }
+}

@@ -1,0 +1,218 @@
+//! Proves that salvaging keeps what is whole and says what is lost, whatever happened to the file.
+
+use super::common::disk::MemoryDisk;
+use super::common::rng::Rng;
+use super::common::workload::options;
+use super::{Damage, FLUSH, PAGE, whole};
+use sketchdb::{Database, Disk, Error, Params, Query, Salvaged};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+const GROUP: usize = 1024;
+const HEADER: usize = 36;
+
+/// The bytes that redb keeps in a file, without the superblock and the pages of checksums.
+fn content(bytes: &[u8]) -> Vec<u8> {
+    let pages = bytes.chunks_exact(PAGE).skip(1).enumerate();
+    pages.filter(|(number, _)| number % (GROUP + 1) != 0).flat_map(|(_, page)| page.to_vec()).collect()
+}
+
+/// The numbers of the contents and documents in frames whose checksum holds.
+fn intact(bytes: &[u8]) -> [BTreeSet<u64>; 2] {
+    let (all, mut intact) = (content(bytes), [BTreeSet::new(), BTreeSet::new()]);
+    for at in (0..all.len().saturating_sub(HEADER)).filter(|&at| &all[at..at + 4] == b"skFr") {
+        let number = |from: usize, bytes: usize| {
+            all[at + from..at + from + bytes].iter().rev().fold(0u64, |sum, &byte| sum << 8 | u64::from(byte))
+        };
+        let Some(frame) = all.get(at..at + HEADER + number(24, 4) as usize) else { continue };
+        let kind = usize::from(frame[5]);
+        let mut hasher = crc32fast::Hasher::new();
+        hasher.update(&frame[..HEADER - 4]);
+        hasher.update(&frame[HEADER..]);
+        if u64::from(hasher.finalize()) == number(32, 4) && (1..=2).contains(&kind) {
+            let ids = (0..number(6, 2) as usize).map(|slot| number(16, 8) + number(HEADER + 4 * slot, 2));
+            intact[kind - 1].extend(ids);
+        }
+    }
+    intact
+}
+
+/// The living documents of a database: key, number, content.
+fn living(bytes: Vec<u8>) -> BTreeMap<String, (u64, u64)> {
+    let db = Database::open_on(MemoryDisk::of(bytes), options(FLUSH)).unwrap();
+    let mut documents = BTreeMap::new();
+    db.export::<Error>(&mut |_, _, _| {}, |line| {
+        let line: serde_json::Value = serde_json::from_str(line).unwrap();
+        if let Some(document) = line.get("document") {
+            let number = |name: &str| document[name].as_u64().unwrap();
+            let key = document["key"].as_str().unwrap().to_owned();
+            documents.insert(key, (number("id"), number("content")));
+        }
+        Ok(())
+    })
+    .unwrap();
+    documents
+}
+
+fn salvage(bytes: Vec<u8>) -> Result<(Salvaged, Database), Error> {
+    let disk = MemoryDisk::of(Vec::new());
+    let salvaged = Database::salvage_onto(MemoryDisk::of(bytes), disk.clone(), 4 << 20, &mut |_, _, _| {})?;
+    Ok((salvaged, Database::open_on(disk, options(FLUSH)).unwrap()))
+}
+
+/// Salvages a damaged file and compares: whether what had changed since documents were added was known.
+fn check(name: &str, bytes: Vec<u8>, living: &BTreeMap<String, (u64, u64)>) -> Option<bool> {
+    let workload = &whole().workload;
+    let [contents, documents] = intact(&bytes);
+    let (salvaged, db) = match salvage(bytes) {
+        Ok(saved) => saved,
+        Err(Error::Corrupt { at, what }) if what.contains("parameters are lost") || at == "file" => {
+            return None;
+        }
+        Err(error) => panic!("{name}: {error}"),
+    };
+    assert_eq!(db.verify(true).unwrap().damage, [], "{name}");
+    let model = &workload.states[workload.len()].model;
+    let texts: BTreeMap<&String, &String> = model.documents().collect();
+    let lost: BTreeSet<&String> = salvaged.lost_keys.iter().collect();
+    if !salvaged.changes_known {
+        return Some(false);
+    }
+    for (number, (key, (id, content))) in living.iter().enumerate() {
+        let expected = documents.contains(id) && contents.contains(content);
+        let stored = db.get(key).unwrap();
+        assert!(!expected || stored.is_some(), "{name}: {key} is lost");
+        assert_eq!(lost.contains(key), documents.contains(id) && !expected, "{name}: {key}");
+        if let Some(stored) = stored {
+            assert_eq!(stored.bytes, texts[key].len() as u64, "{name}: {key}");
+            if number % 16 == 0 {
+                let answer = db.query(&db.sketch(texts[key]).unwrap(), &Query::default()).unwrap();
+                assert!(answer.matches.iter().any(|found| found.exact), "{name}: {key} is not found");
+            }
+        }
+    }
+    let mut known = 0;
+    db.export::<Error>(&mut |_, _, _| {}, |line| {
+        let line: serde_json::Value = serde_json::from_str(line).unwrap();
+        if let Some(document) = line.get("document") {
+            known += 1;
+            assert!(living.contains_key(document["key"].as_str().unwrap()), "{name}: {line} is back");
+        }
+        Ok(())
+    })
+    .unwrap();
+    assert_eq!(known, salvaged.documents, "{name}");
+    Some(true)
+}
+
+#[test]
+fn what_is_whole_is_saved() {
+    let (mut rng, whole) = (Rng(9), whole());
+    let living = living(whole.bytes.clone());
+    let used = whole.used_pages();
+    let mut cases = vec![
+        ("nothing".to_owned(), whole.bytes.clone()),
+        ("the superblock is gone".to_owned(), [&[0; PAGE], &whole.bytes[PAGE..]].concat()),
+        ("the header is gone".to_owned(), Damage::Zero { page: 2 }.named().1.applied()),
+        ("the seals are gone".to_owned(), Damage::Zero { page: 1 }.named().1.applied()),
+    ];
+    let mut damage: Vec<Damage> =
+        (0..60).map(|_| Damage::Zero { page: used[rng.below(used.len())] }).collect();
+    damage.extend((0..120).map(|_| {
+        let at = used[rng.below(used.len())] * PAGE + rng.below(PAGE);
+        Damage::Flip { at, bit: rng.below(8) as u32 }
+    }));
+    damage.extend((0..20).map(|_| Damage::Cut { len: rng.below(whole.bytes.len()) }));
+    cases.extend(damage.into_iter().map(Damage::named).map(|(name, damage)| (name, damage.applied())));
+    let mut counts: BTreeMap<Option<bool>, usize> = BTreeMap::new();
+    for (name, bytes) in cases {
+        *counts.entry(check(&name, bytes, &living)).or_default() += 1;
+    }
+    eprintln!("salvaged, by whether changes were known: {counts:?}");
+    assert!(counts[&Some(true)] > 20 && counts[&Some(false)] > 20, "{counts:?}");
+}
+
+/// A disk that loses what comes after some number of operations.
+#[derive(Debug)]
+struct Stops(Arc<MemoryDisk>, std::sync::atomic::AtomicU64, u64);
+
+impl Stops {
+    fn goes_on(&self) -> bool {
+        self.1.fetch_add(1, std::sync::atomic::Ordering::Relaxed) < self.2
+    }
+}
+
+impl Disk for Stops {
+    fn len(&self) -> std::io::Result<u64> {
+        self.0.len()
+    }
+
+    fn read_at(&self, offset: u64, out: &mut [u8]) -> std::io::Result<()> {
+        self.0.read_at(offset, out)
+    }
+
+    fn write_at(&self, offset: u64, bytes: &[u8]) -> std::io::Result<()> {
+        if self.goes_on() { self.0.write_at(offset, bytes) } else { Err(std::io::ErrorKind::Other.into()) }
+    }
+
+    fn set_len(&self, len: u64) -> std::io::Result<()> {
+        self.0.set_len(len)
+    }
+
+    fn sync(&self) -> std::io::Result<()> {
+        self.0.sync()
+    }
+}
+
+#[test]
+fn frames_that_were_never_committed_shadow_nothing() {
+    let text =
+        |number: usize| (0..24).map(|word| format!("word{} ", number * 977 + word)).collect::<String>();
+    let add = |db: &Database, documents: &[(String, String)]| {
+        let documents = documents.iter().map(|(key, text)| {
+            let sketch = db.sketch(text).unwrap();
+            sketchdb::Document { key: key.clone(), sketch, seen_at: None }
+        });
+        db.add_batch(documents.collect(), sketchdb::Policy::Everything)
+    };
+    let named = |range: std::ops::Range<usize>, texts: usize| -> Vec<(String, String)> {
+        range.map(|key| (format!("key {key}"), text(texts + key))).collect()
+    };
+    let mut shadows = 0;
+    for stop in 1..60 {
+        let disk = MemoryDisk::of(Vec::new());
+        Database::create_on(disk.clone(), &Params::default()).unwrap();
+        let db = Database::open_on(disk.clone(), options(1000)).unwrap();
+        add(&db, &named(0..10, 0)).unwrap();
+        db.close().unwrap();
+        // The next writer dies while it commits what it adds.
+        let stops = Arc::new(Stops(disk.clone(), Default::default(), stop));
+        let Ok(db) = Database::open_on(stops, options(1000)) else { continue };
+        if add(&db, &named(10..40, 1000)).is_ok() {
+            break;
+        }
+        drop(db);
+        let db = Database::open_on(disk.clone(), options(1000)).unwrap();
+        if db.get("key 20").unwrap().is_some() {
+            continue;
+        }
+        // The same numbers go to others, in another order.
+        let mut others = named(10..25, 2000);
+        others.reverse();
+        add(&db, &others).unwrap();
+        db.close().unwrap();
+        let mut bytes = disk.bytes();
+        let lying = bytes.windows(4).filter(|four| *four == b"skFr").count();
+        bytes[2 * PAGE..3 * PAGE].fill(0);
+        let (salvaged, db) = salvage(bytes).unwrap();
+        assert!(!salvaged.changes_known && salvaged.lost_keys.is_empty(), "{stop}: {salvaged:?}");
+        for (key, text) in named(0..10, 0).iter().chain(&others) {
+            let answer = db.query(&db.sketch(text).unwrap(), &Query::default()).unwrap();
+            let found = answer.matches.iter().any(|found| found.exact && found.key == *key);
+            assert!(found, "stopped at {stop}: {key} is shadowed");
+        }
+        assert_eq!(salvaged.documents, 25, "stopped at {stop}: what was never committed is back");
+        shadows += lying;
+    }
+    assert!(shadows > 0);
+}
