@@ -61,12 +61,15 @@ pub fn run(verb: &DedupArgs, common: &Common) -> Ended {
     )?;
     deduping.decide(&meter)?;
     let Deduping { dedup, mut kept, mut removed, progress, mut counts, spool, .. } = deduping;
-    if let Some(mut spool) = spool {
-        spool.rewind()?;
-        dedup.finish::<Stop>(|duplicate| {
-            let line = spool.next()?;
-            tell(&line, duplicate.as_ref(), &mut kept, removed.as_mut(), &mut counts)
-        })?;
+    let mut spool = spool.map(Spool::rewound).transpose()?;
+    let bounded = dedup.finish::<Stop>(|duplicate| {
+        let line = spool.as_mut().map_or_else(|| Ok(Vec::new()), Spool::next)?;
+        tell(&line, duplicate.as_ref(), &mut kept, removed.as_mut(), &mut counts)
+    })?;
+    if bounded > 0 {
+        progress.warn(&format!(
+            "{bounded} decisions were bounded: the document shares a term with more than 256 others, of which 16 were compared"
+        ));
     }
     kept.finish()?;
     removed.map_or(Ok(()), Target::finish)?;
@@ -210,12 +213,12 @@ impl Spool {
         written.and_then(|()| self.writer.write_all(line)).map_err(spooling)
     }
 
-    fn rewind(&mut self) -> Result<(), Error> {
+    fn rewound(mut self) -> Result<Self, Error> {
         self.writer.flush().map_err(spooling)?;
         let mut file = self.writer.get_ref().try_clone().map_err(spooling)?;
         file.rewind().map_err(spooling)?;
         self.reader = Some(BufReader::with_capacity(1 << 16, file));
-        Ok(())
+        Ok(self)
     }
 
     fn next(&mut self) -> Result<Vec<u8>, Error> {

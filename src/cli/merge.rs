@@ -1,12 +1,13 @@
 //! `sketchdb merge`: the documents of databases into another.
 
 use crate::args::{Common, Merge};
-use crate::exit::{Ended, Outcome};
+use crate::exit::{Ended, Outcome, Stop};
 use crate::open;
 use crate::output::Output;
 use crate::progress::Stages;
 use serde::Serialize;
 use sketchdb::{Error, Merged};
+use std::path::Path;
 
 #[derive(Default, Serialize)]
 struct Line {
@@ -22,6 +23,12 @@ pub fn run(verb: &Merge, common: &Common) -> Ended {
     // All are opened before any is merged: what is wrong with one is told while nothing is changed.
     let mut others = Vec::with_capacity(verb.from.len());
     for path in &verb.from {
+        if same_file(path, &verb.into) {
+            return Err(Stop::Failed(Error::Invalid {
+                what: format!("{} into itself", path.display()),
+                remedy: "name another database".into(),
+            }));
+        }
         let other = open::reading(path, common)?;
         db.params().check_same(other.params()).map_err(|error| match error {
             Error::Incompatible { name, expected, found } => Error::Incompatible {
@@ -42,6 +49,11 @@ pub fn run(verb: &Merge, common: &Common) -> Ended {
     db.close()?;
     stages.finish();
     tell(common, &all)
+}
+
+/// Whether two paths lead to one file.
+fn same_file(a: &Path, b: &Path) -> bool {
+    a.canonicalize().ok().zip(b.canonicalize().ok()).is_some_and(|(a, b)| a == b)
 }
 
 /// What became of the documents of others.

@@ -76,6 +76,7 @@ pub struct Dedup {
     /// Decisions that wait: number, what of, its number, the resemblance.
     decided: Sorter<4>,
     next: u64,
+    bounded: u64,
 }
 
 /// Documents decided about in one commit.
@@ -119,6 +120,7 @@ impl Dedup {
             options,
             params,
             next: 0,
+            bounded: 0,
         })
     }
 
@@ -172,9 +174,10 @@ impl Dedup {
     }
 
     /// Keeps each document unless it matches one that is kept: then the numbered key of that.
-    fn keep_or_name(&self, documents: Vec<Document>) -> Result<Vec<Option<Named>>> {
+    fn keep_or_name(&mut self, documents: Vec<Document>) -> Result<Vec<Option<Named>>> {
         let options = AddOptions { policy: Policy::OnlyNew, contained: self.options.contained };
         let added = self.kept.add_checked(documents, options)?;
+        self.bounded += added.iter().map(|added| u64::from(added.bounded)).sum::<u64>();
         Ok(added
             .into_iter()
             .map(|added| match added.verdict {
@@ -185,12 +188,13 @@ impl Dedup {
     }
 
     /// The document of the other database that a text matches.
-    fn in_other(&self, sketch: &Sketch) -> Result<Option<(DocId, Duplicate)>> {
+    fn in_other(&mut self, sketch: &Sketch) -> Result<Option<(DocId, Duplicate)>> {
         let Some(other) = &self.against else { return Ok(None) };
         let contained = self.options.contained.map(|share| Some(Measure::Containment(share)));
         for by in std::iter::once(None).chain(contained) {
-            let found = other.query(sketch, &Query { by, limit: 1, ..Query::default() })?.matches.pop();
-            if let Some(found) = found {
+            let answer = other.query(sketch, &Query { by, limit: 1, ..Query::default() })?;
+            self.bounded += u64::from(answer.bounded);
+            if let Some(found) = answer.matches.into_iter().next() {
                 let (of, resemblance, exact) = (found.key, found.resemblance, found.exact);
                 return Ok(Some((found.id, Duplicate { of, resemblance, exact })));
             }
@@ -198,12 +202,13 @@ impl Dedup {
         Ok(None)
     }
 
-    /// Decides about everything that waits, and tells it in the order of coming.
+    /// Decides about everything that waits, and tells it in the order of coming. How many decisions were bounded in all: a
+    /// term shared by too many documents was not followed to its end.
     pub fn finish<E: From<Error>>(
         mut self,
         mut each: impl FnMut(Option<Duplicate>) -> std::result::Result<(), E>,
-    ) -> std::result::Result<(), E> {
-        let Some(held) = self.held.take() else { return Ok(()) };
+    ) -> std::result::Result<u64, E> {
+        let Some(held) = self.held.take() else { return Ok(self.bounded) };
         let order = std::mem::replace(&mut self.order, Sorter::new(0)).finish()?;
         match self.options.transitive {
             true => self.decide_components(&held, order)?,
@@ -212,7 +217,7 @@ impl Dedup {
         for decision in std::mem::replace(&mut self.decided, Sorter::new(0)).finish()? {
             each(self.named(&held, decision?)?)?;
         }
-        Ok(())
+        Ok(self.bounded)
     }
 
     fn decide_in_order(

@@ -99,7 +99,6 @@ impl Batch<'_> {
         let mut best: Option<(f64, ClusterId)> = None;
         for cluster in clusters {
             let share = self.share_with(sketch, cluster, likeness)?;
-            let share = share.filter(|&share| share >= likeness.threshold(self.params));
             if let Some(share) = share.filter(|&share| best.is_none_or(|(best, _)| share > best)) {
                 best = Some((share, cluster));
             }
@@ -112,12 +111,18 @@ impl Batch<'_> {
         }
     }
 
-    /// How alike a text is to what stands for a cluster.
+    /// How alike a text is to what stands for a cluster, when that is near enough.
     fn share_with(&self, sketch: &Sketch, cluster: ClusterId, likeness: Likeness) -> Result<Option<f64>> {
-        match self.clustering.representative(cluster)? {
-            Some(Representative { sample, .. }) => Ok(Overlap::of(&sketch.sample, &sample).resemblance()),
-            None => Ok(likeness.share(&self.measure(sketch, ContentId(cluster.0))?)),
-        }
+        let (share, threshold) = match self.clustering.representative(cluster)? {
+            Some(Representative { sample, .. }) => {
+                (Overlap::of(&sketch.sample, &sample).resemblance(), self.params.threshold)
+            }
+            None => {
+                let measures = self.measure(sketch, ContentId(cluster.0))?;
+                (likeness.share(&measures), likeness.threshold(self.params))
+            }
+        };
+        Ok(share.filter(|&share| share >= threshold))
     }
 
     /// Notes that a cluster has a member more; whenever the members have doubled, their values are counted anew.

@@ -18,6 +18,7 @@ use crate::store::disk::{Disk, FileDisk};
 use crate::store::postings::IdSet;
 use crate::store::record::{ContentRecord, Counters, DocumentRecord, PassageRecord};
 use crate::store::sort::Sorter;
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -121,7 +122,7 @@ struct Importing<'p> {
     hashes: Option<Sorter<3>>,
     /// Contents and the documents that they name.
     founders: Option<Sorter<2>>,
-    representatives: Vec<(ClusterId, Representative)>,
+    representatives: BTreeMap<ClusterId, Representative>,
 }
 
 impl<'p> Importing<'p> {
@@ -140,7 +141,7 @@ impl<'p> Importing<'p> {
             keys: Some(Sorter::new(memory / 16)),
             hashes: Some(Sorter::new(memory / 16)),
             founders: sorter(),
-            representatives: Vec::new(),
+            representatives: BTreeMap::new(),
         })
     }
 
@@ -279,7 +280,7 @@ impl<'p> Importing<'p> {
         self.check_sketches(Some(&sample), None, None)?;
         let sample = Sample::decode(&sample)?;
         let representative = Representative { members: cluster.members, sample };
-        self.representatives.push((ClusterId(cluster.id), representative));
+        self.representatives.insert(ClusterId(cluster.id), representative);
         Ok(())
     }
 
@@ -338,8 +339,8 @@ impl<'p> Importing<'p> {
     fn adopt(&mut self, copy: &Database, clusters: Vec<(ClusterId, IdSet)>) -> Result<()> {
         let mut adopted = Vec::with_capacity(clusters.len());
         for (id, members) in clusters {
-            let at = self.representatives.iter().position(|representative| representative.0 == id);
-            adopted.push((id, members, at.map(|at| self.representatives.swap_remove(at).1)));
+            let representative = self.representatives.remove(&id);
+            adopted.push((id, members, representative));
         }
         copy.adopt_clusters(adopted)
     }

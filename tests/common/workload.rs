@@ -44,7 +44,7 @@ enum Deed {
     Add(Vec<Document>),
     Remove(Vec<String>),
     Expire(u64),
-    Merge(Database),
+    Merge(Box<Database>),
     Form,
 }
 
@@ -62,7 +62,7 @@ impl Deed {
                 Database::create_on(disk.clone(), &Params::default()).unwrap();
                 let other = Database::open_on(disk, options(1 << 15)).unwrap();
                 other.add_batch(documents(additions, sketcher), Policy::Everything).unwrap();
-                Deed::Merge(other)
+                Deed::Merge(Box::new(other))
             }
             Step::Form => Deed::Form,
         }

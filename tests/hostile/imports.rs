@@ -74,6 +74,8 @@ fn lines_that_are_no_export_are_refused() {
         ("next numbers too far away", set("sketchdb", "next_document", 1u64 << 50)),
         ("another version", set("sketchdb", "export", 2)),
         ("no parameters", set("sketchdb", "params", serde_json::json!({}))),
+        ("a younger cluster", set("content", "cluster", 3)),
+        ("a cluster far away", set("content", "cluster", u64::MAX)),
         ("a short hash", set("content", "hash", "ab")),
         ("a hash that is no number", set("content", "hash", "zz".repeat(16))),
         ("a hash with signs", set("content", "hash", "+a".repeat(16))),
@@ -103,11 +105,7 @@ fn lines_that_are_no_export_are_refused() {
 
 #[test]
 fn numbers_that_are_odd_and_allowed_make_a_whole_database() {
-    let cases = [
-        ("a cluster that is no content", set("content", "cluster", 3)),
-        ("a cluster far away", set("content", "cluster", u64::MAX)),
-        ("a key with NUL", set("document", "key", "a\0b")),
-    ];
+    let cases = [("a key with NUL", set("document", "key", "a\0b"))];
     for (name, lines) in cases {
         let (disk, mut lines) = (MemoryDisk::of(Vec::new()), lines.into_iter().map(Ok));
         Database::import_onto(disk.clone(), &mut lines, MEMORY, &mut |_, _, _| {}).unwrap();
