@@ -122,16 +122,8 @@ impl<'f> Builder<'f> {
         let Counters { next_content, next_document, .. } = self.counters;
         let contents = (self.contents.first.unwrap_or(next_content), next_content);
         let documents = (self.documents.first.unwrap_or(next_document), next_document);
-        let mut run = RunRecord {
-            level: level(self.counters.contents + self.counters.passages),
-            contents,
-            documents,
-            entries: 0,
-            groups: 0,
-            block_bytes: 0,
-            filter_bytes: 0,
-            building: None,
-        };
+        let level = level(self.counters.contents + self.counters.passages);
+        let mut run = RunRecord::empty(level, contents, documents);
         if [contents, documents].iter().any(|(first, end)| end - first > u64::from(u32::MAX)) {
             return Err(Error::invalid(
                 "ids that span more than 2^32",

@@ -48,16 +48,7 @@ impl Merging {
         counters.next_run += 1;
         Merging {
             number,
-            record: RunRecord {
-                level: first.level + 1,
-                contents,
-                documents,
-                entries: 0,
-                groups: 0,
-                block_bytes: 0,
-                filter_bytes: 0,
-                building: None,
-            },
+            record: RunRecord::empty(first.level + 1, contents, documents),
             inputs: inputs
                 .iter()
                 .map(|run| (run.number, Cursor::new(Position::default(), run.directory.blocks() as u32)))

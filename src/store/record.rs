@@ -114,6 +114,14 @@ pub(crate) struct RunRecord {
 }
 stored!(RunRecord, "run record");
 
+impl RunRecord {
+    /// A run without entries yet.
+    pub fn empty(level: u32, contents: (u64, u64), documents: (u64, u64)) -> Self {
+        let (entries, groups, block_bytes, filter_bytes, building) = Default::default();
+        RunRecord { level, contents, documents, entries, groups, block_bytes, filter_bytes, building }
+    }
+}
+
 /// An input of a merge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
 pub(crate) struct Input {
