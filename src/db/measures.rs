@@ -9,7 +9,7 @@ use crate::sketch::{
 use crate::store::record::{ContentRecord, PassageRecord};
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::rc::Rc;
+use std::sync::Arc;
 
 impl Sketch {
     /// A stored content's sketches; those that the file does not keep are empty.
@@ -90,18 +90,22 @@ impl Candidate {
 
 /// Candidates that were met lately: those of hot terms are met again and again.
 #[derive(Debug, Default)]
-pub(crate) struct CandidateCache(RefCell<HashMap<ContentId, Rc<Candidate>>>);
+pub(crate) struct CandidateCache(RefCell<HashMap<ContentId, Arc<Candidate>>>);
 
 /// Some 2.5 KB each.
 const CACHED: usize = 4096;
 
 impl CandidateCache {
     /// The candidate, as `read` reads it when it is not here.
-    pub fn get(&self, content: ContentId, read: impl FnOnce() -> Result<Candidate>) -> Result<Rc<Candidate>> {
+    pub fn get(
+        &self,
+        content: ContentId,
+        read: impl FnOnce() -> Result<Candidate>,
+    ) -> Result<Arc<Candidate>> {
         if let Some(candidate) = self.0.borrow().get(&content) {
             return Ok(candidate.clone());
         }
-        let candidate = Rc::new(read()?);
+        let candidate = Arc::new(read()?);
         let mut cached = self.0.borrow_mut();
         if cached.len() >= CACHED {
             cached.clear();

@@ -1,13 +1,14 @@
 //! `pairs`: every two stored documents that are alike.
 //!
 //! The index is walked once in its own order: contents that stand together under a term are candidates of each other. The
-//! pairs are sorted outside of memory, so that each is verified once and its first text is read once for all its pairs.
+//! pairs are sorted outside of memory by their later text, so that each is verified once and its later text is read once for
+//! all its pairs; of the earlier ones those that hot terms yield come again and again.
 //! By Hamming distance the permuted tables are walked in the same way (Manku et al. 2007, section 4: fingerprints against
 //! all others by sequential reads).
 
 use super::candidate::{HOT, YIELD_OF_HOT};
 use super::database::Database;
-use super::measures::{self, Measures};
+use super::measures::{Candidate, CandidateCache, Measures};
 use super::query::{Accept, Confirm, Measure, Verifier};
 use super::reader::Reader;
 use crate::error::{Error, Result};
@@ -17,7 +18,9 @@ use crate::index::term::{Address, Space};
 use crate::sketch::{Interval, Sketch};
 use crate::store::sort::{Sorted, Sorter};
 use crate::store::view::View;
+use std::collections::HashMap;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 /// Pairs that are verified between two calls of the caller.
 const BATCH: usize = 8192;
@@ -94,7 +97,7 @@ pub struct PairSummary {
 
 impl Database {
     /// Tells every two documents that are alike, each pair once: first those of the same text, then the others by their
-    /// texts in the order of storing. Only the first document of a text is paired, and with each of its copies, unless
+    /// texts in the order in which the later one was stored. Only the first document of a text is paired, and with each of its copies, unless
     /// `copies`. Memory is bounded by the options.
     pub fn pairs<B>(
         &self,
@@ -128,14 +131,17 @@ impl Database {
             return Ok((summary, Some(value)));
         }
         let mut candidates = gathering.sorter.finish()?;
+        let mut caches: Vec<CandidateCache> = Vec::new();
+        caches.resize_with(options.threads.max(1), CandidateCache::default);
+        let mut telling = Telling { view: &view, copies: options.copies, keys: HashMap::new() };
         loop {
             let batch = next_batch(&mut candidates)?;
             if batch.is_empty() {
                 return Ok((summary, None));
             }
             summary.candidates += batch.len() as u64;
-            for (pair, measures) in verify(&view, &verifier, &batch, options.threads)? {
-                if let ControlFlow::Break(value) = tell(&view, pair, &measures, options.copies, &mut each)? {
+            for (pair, measures) in verify(&view, &verifier, &batch, &mut caches)? {
+                if let ControlFlow::Break(value) = telling.tell(pair, &measures, &mut each)? {
                     return Ok((summary, Some(value)));
                 }
             }
@@ -171,7 +177,7 @@ impl<'v> Gathering<'v> {
     }
 
     fn push(&mut self, a: u64, b: u64) -> Result<()> {
-        if a == b { Ok(()) } else { self.sorter.push([a.min(b), a.max(b)]) }
+        if a == b { Ok(()) } else { self.sorter.push([a.max(b), a.min(b)]) }
     }
 
     /// Tells now and then how far the walk is.
@@ -271,11 +277,17 @@ struct Sharing {
 type Alike = ([u64; 2], Measures);
 
 /// Verifies pairs on some threads; what passed, in order.
-fn verify(view: &View, verifier: &Verifier, pairs: &[[u64; 2]], threads: usize) -> Result<Vec<Alike>> {
-    let share = pairs.len().div_ceil(threads.max(1)).max(1);
+fn verify(
+    view: &View,
+    verifier: &Verifier,
+    pairs: &[[u64; 2]],
+    caches: &mut [CandidateCache],
+) -> Result<Vec<Alike>> {
+    let share = pairs.len().div_ceil(caches.len().max(1)).max(1);
     let verified: Vec<Result<Vec<Alike>>> = std::thread::scope(|scope| {
-        let work = |part| move || verify_part(view, verifier, part);
-        let threads: Vec<_> = pairs.chunks(share).map(|part| scope.spawn(work(part))).collect();
+        let parts = pairs.chunks(share).zip(caches);
+        let work = |(part, cache)| scope.spawn(move || verify_part(view, verifier, part, cache));
+        let threads: Vec<_> = parts.map(work).collect();
         let panicked = || Err(Error::Failed("a thread panicked while verifying".into()));
         threads.into_iter().map(|thread| thread.join().unwrap_or_else(|_| panicked())).collect()
     });
@@ -286,17 +298,24 @@ fn verify(view: &View, verifier: &Verifier, pairs: &[[u64; 2]], threads: usize) 
     Ok(all)
 }
 
-fn verify_part(view: &View, verifier: &Verifier, pairs: &[[u64; 2]]) -> Result<Vec<Alike>> {
+fn verify_part(
+    view: &View,
+    verifier: &Verifier,
+    pairs: &[[u64; 2]],
+    cache: &mut CandidateCache,
+) -> Result<Vec<Alike>> {
     let mut kept = Vec::new();
-    let mut first: Option<(u64, Sketch)> = None;
-    for &[a, b] in pairs {
-        if first.as_ref().is_none_or(|first| first.0 != a) {
-            first = Some((a, view.content(ContentId(a), Sketch::of_record)?));
+    let mut open: Option<(u64, Sketch)> = None;
+    for &[later, earlier] in pairs {
+        if open.as_ref().is_none_or(|open| open.0 != later) {
+            open = Some((later, view.content(ContentId(later), Sketch::of_record)?));
         }
-        if let Some((_, sketch)) = &first {
-            let measures = measures::measure(view, sketch, ContentId(b))?;
+        if let Some((_, sketch)) = &open {
+            let earlier = ContentId(earlier);
+            let candidate = cache.get(earlier, || view.content(earlier, Candidate::of))?;
+            let measures = Measures::of(sketch, earlier, &candidate);
             if verifier.verify(view, sketch, &measures)? {
-                kept.push(([a, b], measures));
+                kept.push(([later, earlier.0], measures));
             }
         }
     }
@@ -310,21 +329,30 @@ fn documents(view: &View, content: u64, copies: bool) -> Result<Vec<DocId>> {
     Ok(holders.iter().take(if copies { usize::MAX } else { 1 }).map(DocId).collect())
 }
 
-/// Tells a verified pair of contents.
-fn tell<B>(
-    view: &View,
-    [a, b]: [u64; 2],
-    measures: &Measures,
+/// The most texts whose keys are kept in memory, and the most keys of one.
+const TEXTS: usize = 16_384;
+const KEYS: usize = 16;
+
+/// Tells verified pairs of contents by the keys of their documents.
+struct Telling<'v> {
+    view: &'v View,
     copies: bool,
-    each: Each<B>,
-) -> Result<ControlFlow<B>> {
-    let others = documents(view, b, copies)?;
-    for first in documents(view, a, copies)? {
-        let key = view.document(first)?.key;
-        for &other in &others {
+    /// Keys of contents that were told lately.
+    keys: HashMap<u64, Arc<Vec<String>>>,
+}
+
+impl Telling<'_> {
+    fn tell<B>(
+        &mut self,
+        [later, earlier]: [u64; 2],
+        measures: &Measures,
+        each: Each<B>,
+    ) -> Result<ControlFlow<B>> {
+        let (firsts, others) = (self.keys(earlier)?, self.keys(later)?);
+        for (first, other) in firsts.iter().flat_map(|first| others.iter().map(move |other| (first, other))) {
             let told = each(PairEvent::Pair(Pair {
-                a: key.clone(),
-                b: view.document(other)?.key,
+                a: first.clone(),
+                b: other.clone(),
                 resemblance: measures.resemblance.map(|estimate| estimate.value),
                 interval: measures.resemblance.map(|estimate| estimate.interval),
                 hamming: measures.hamming,
@@ -334,8 +362,24 @@ fn tell<B>(
                 return Ok(told);
             }
         }
+        Ok(ControlFlow::Continue(()))
     }
-    Ok(ControlFlow::Continue(()))
+
+    fn keys(&mut self, content: u64) -> Result<Arc<Vec<String>>> {
+        if let Some(keys) = self.keys.get(&content) {
+            return Ok(keys.clone());
+        }
+        let holders = documents(self.view, content, self.copies)?.into_iter();
+        let keys: Result<Vec<String>> = holders.map(|id| Ok(self.view.document(id)?.key)).collect();
+        let keys = Arc::new(keys?);
+        if self.keys.len() >= TEXTS {
+            self.keys.clear();
+        }
+        if keys.len() <= KEYS {
+            self.keys.insert(content, keys.clone());
+        }
+        Ok(keys)
+    }
 }
 
 /// Tells the documents of one text: the first with each other, or all with all.

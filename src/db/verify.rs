@@ -178,7 +178,7 @@ impl Verified {
             let held = match living.contains(document.content.0) {
                 true => {
                     let founder = view.content(document.content, |record| Ok(DocId(record.founder)))?;
-                    view.holders(document.content, founder)?.contains(id.0)
+                    view.holds(document.content, founder, id)?
                 }
                 false => false,
             };

@@ -209,6 +209,18 @@ impl View {
         Ok(set)
     }
 
+    /// Whether a document holds a living content founded by `founder`: of many holders only those near it are read.
+    pub fn holds(&self, content: ContentId, founder: DocId, document: DocId) -> Result<bool> {
+        let row = postings::row_of(document.0);
+        if let Some(bitmap) = self.holders.get((content.0, row)).doing("read the holders")? {
+            let mut set = IdSet::new();
+            postings::decode_into(&mut set, row, bitmap.value())?;
+            return Ok(set.contains(document.0));
+        }
+        let mut rows = self.holders.range((content.0, 0)..=(content.0, u64::MAX)).doing("read the holders")?;
+        Ok(document == founder && rows.next().is_none())
+    }
+
     /// Calls `each` with the address and id of every posting within the range until it returns false; whether it never
     /// did. Ids of one address come in ascending order; dead contents and removed documents are left out.
     pub fn scan(
