@@ -38,7 +38,7 @@ pub enum Error {
     Locked(PathBuf),
     /// The last writer did not close the file and a reader may not repair it.
     #[error(
-        "{} was not closed cleanly: open it once for writing (`sketchdb add`) to recover it", .0.display()
+        "{} was not closed cleanly: any verb that writes recovers it, `sketchdb compact` for one", .0.display()
     )]
     NeedsRecovery(PathBuf),
     /// Stored bytes are not what was written.

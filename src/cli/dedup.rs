@@ -71,8 +71,10 @@ pub fn run(verb: &DedupArgs, common: &Common) -> Ended {
             "{bounded} decisions were bounded: the document shares a term with more than 256 others, of which 16 were compared"
         ));
     }
-    kept.finish()?;
+    // What is kept may take the place of the input: first everything must be on the disk, and what was removed in its place.
+    kept.settle()?;
     removed.map_or(Ok(()), Target::finish)?;
+    kept.finish()?;
     progress.finish(&meter, &[(counts.kept, "kept"), (counts.same, "same text"), (counts.near, "alike")]);
     Ok(if progress.any_problem() { Outcome::Inputs } else { Outcome::Done })
 }
@@ -81,6 +83,15 @@ pub fn run(verb: &DedupArgs, common: &Common) -> Ended {
 fn check_outputs(verb: &DedupArgs) -> Result<(), Error> {
     let files = [&verb.output, &verb.removed, &verb.against];
     let places: Vec<PathBuf> = files.into_iter().flatten().filter_map(|path| place(path)).collect();
+    let removed = verb.removed.as_deref().and_then(place);
+    if let Some(input) =
+        verb.inputs.inputs.iter().find(|input| removed.is_some() && place(Path::new(input)) == removed)
+    {
+        return Err(Error::Invalid {
+            what: format!("--removed {input}"),
+            remedy: "it is an input, whose other documents would be lost: name another file".into(),
+        });
+    }
     match (1..places.len()).find(|&at| places[..at].contains(&places[at])) {
         None => Ok(()),
         Some(at) => Err(Error::Invalid {
@@ -124,7 +135,8 @@ impl Deduping {
     /// The files that are read or written and are no documents.
     fn own_files(&self, verb: &DedupArgs) -> Vec<PathBuf> {
         let written = std::iter::once(&self.kept).chain(&self.removed).filter_map(Target::temporary);
-        written.chain(verb.against.as_deref()).map(Path::to_owned).collect()
+        let named = [&verb.against, &verb.output, &verb.removed].into_iter().flatten().map(PathBuf::as_path);
+        written.chain(named).map(Path::to_owned).collect()
     }
 
     fn take(&mut self, event: Event<Sketched>, meter: &Meter) -> Result<(), Stop> {

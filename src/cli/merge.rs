@@ -20,8 +20,7 @@ pub fn run(verb: &Merge, common: &Common) -> Ended {
     let db = open::writing(&verb.into, common)?;
     let mut stages = Stages::new(common);
     let mut all = Merged::default();
-    // All are opened before any is merged: what is wrong with one is told while nothing is changed.
-    let mut others = Vec::with_capacity(verb.from.len());
+    // All are looked at before any is merged: what is wrong with one is told while nothing is changed.
     for path in &verb.from {
         if same_file(path, &verb.into) {
             return Err(Stop::Failed(Error::Invalid {
@@ -38,10 +37,10 @@ pub fn run(verb: &Merge, common: &Common) -> Ended {
             },
             other => other,
         })?;
-        others.push(other);
     }
-    for other in others {
-        let merged = db.merge(&other, &mut |what, done, all| stages.show(what, done, all))?;
+    for path in &verb.from {
+        let merged =
+            db.merge(&open::reading(path, common)?, &mut |what, done, all| stages.show(what, done, all))?;
         all.added += merged.added;
         all.updated += merged.updated;
         all.kept += merged.kept;

@@ -62,8 +62,12 @@ impl Target {
             return Ok(Self::of(Box::new(opened), None));
         }
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-        let temporary = NamedTempFile::with_prefix_in(".sketchdb-", folder.unwrap_or(Path::new(".")));
-        let temporary = temporary.map_err(failed)?;
+        let new_file = std::os::unix::fs::PermissionsExt::from_mode(0o666);
+        let temporary = tempfile::Builder::new()
+            .prefix(".sketchdb-")
+            .permissions(new_file)
+            .tempfile_in(folder.unwrap_or(Path::new(".")))
+            .map_err(failed)?;
         let out = temporary.reopen().map_err(failed)?;
         Ok(Self::of(Box::new(out), Some((temporary, path.to_owned()))))
     }
@@ -86,15 +90,25 @@ impl Target {
         self.out.flush().map_err(|error| self.stop(error))
     }
 
-    /// Makes everything be there.
-    pub fn finish(mut self) -> Result<(), Stop> {
+    /// Puts everything so far on the disk.
+    pub fn settle(&mut self) -> Result<(), Stop> {
         self.flush()?;
+        match &self.file {
+            Some((temporary, _)) => temporary.as_file().sync_all().map_err(|error| self.stop(error)),
+            None => Ok(()),
+        }
+    }
+
+    /// Makes everything be there. What a link points at is replaced, not the link, and keeps its permissions.
+    pub fn finish(mut self) -> Result<(), Stop> {
+        self.settle()?;
         let Some((temporary, path)) = self.file.take() else { return Ok(()) };
         let failed = |source| Error::Io { doing: format!("write {}", path.display()), source };
-        let readable = std::os::unix::fs::PermissionsExt::from_mode(0o644);
-        temporary.as_file().set_permissions(readable).map_err(failed)?;
-        temporary.as_file().sync_all().map_err(failed)?;
-        temporary.persist(&path).map_err(|error| failed(error.error))?;
+        let place = path.canonicalize().unwrap_or_else(|_| path.clone());
+        if let Ok(before) = std::fs::metadata(&place) {
+            temporary.as_file().set_permissions(before.permissions()).map_err(failed)?;
+        }
+        temporary.persist(&place).map_err(|error| failed(error.error))?;
         Ok(())
     }
 

@@ -17,6 +17,7 @@ struct Line<'a> {
     lost_keys: &'a [String],
     lost_documents: u64,
     changes_known: bool,
+    damaged_file: Option<String>,
 }
 
 pub fn run(verb: &Rebuild, common: &Common) -> Ended {
@@ -39,7 +40,8 @@ fn tell(common: &Common, salvaged: &Salvaged) -> Ended {
     let (lost_documents, changes_known) = (*lost_documents, *changes_known);
     let mut output = Output::new();
     if common.json {
-        output.json(&Line { documents, contents, lost_keys, lost_documents, changes_known })?;
+        let damaged_file = salvaged.damaged.as_ref().map(|path| path.display().to_string());
+        output.json(&Line { documents, contents, lost_keys, lost_documents, changes_known, damaged_file })?;
     } else {
         output.line(&format!("{documents} documents, {contents} distinct texts saved"))?;
         output.line(&format!("{} documents lost their text, add them again:", lost_keys.len()))?;
@@ -49,6 +51,9 @@ fn tell(common: &Common, salvaged: &Salvaged) -> Ended {
         output.line(&format!("{lost_documents} documents lost whose keys are not known"))?;
     }
     output.flush()?;
+    if let (Some(path), false) = (&salvaged.damaged, common.quiet) {
+        say(&format!("sketchdb: something is lost; the damaged file is kept as {}", path.display()));
+    }
     if !changes_known && !common.quiet {
         say(
             "sketchdb: what changed since documents were added is not known: they are as first added, and removed ones are back",

@@ -16,6 +16,9 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+/// Members of the clusters that are formed anew in one commit, unless one alone has more.
+const FORMED: u64 = 8192;
+
 /// Documents that belong together.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cluster {
@@ -129,8 +132,17 @@ impl Database {
 
     /// Forms every cluster anew that lost a member.
     pub(super) fn form_dirty(&self) -> Result<()> {
-        let dirty: Vec<ClusterId> = self.view().marks.dirty.iter().map(ClusterId).collect();
-        dirty.chunks(1024).try_for_each(|some| self.form_again(some.to_vec()))
+        let view = self.view();
+        let (mut some, mut weight) = (Vec::new(), 0);
+        for cluster in view.marks.dirty.iter().map(ClusterId) {
+            weight += members(&view, cluster)?.len();
+            some.push(cluster);
+            if weight > FORMED {
+                self.form_again(std::mem::take(&mut some))?;
+                weight = 0;
+            }
+        }
+        self.form_again(some)
     }
 
     fn form_again(&self, clusters: Vec<ClusterId>) -> Result<()> {

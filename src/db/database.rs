@@ -9,6 +9,7 @@ use crate::id::DatabaseId;
 use crate::index::indexing::Indexing;
 use crate::index::memtable::{Memtable, packed};
 use crate::sketch::Sketcher;
+use crate::sketch::portable::hex;
 use crate::store::disk::{Disk, FileDisk};
 use crate::store::file::{Birth, KNOWN_ANSWER, StoreFile};
 use crate::store::merging::Merging;
@@ -115,7 +116,7 @@ impl Database {
             false => StoreFile::open_writable(Box::new(disk.clone()), cache)?,
         };
         let params = Params::from_json(&file.params()?)?;
-        check_known_answer(&params, &file)?;
+        check_known_answer(&params, &file.meta(KNOWN_ANSWER)?)?;
         let indexing = params.indexing()?;
         let filters = FilterBudget::new(options.memory / 8);
         let (mut view, unfinished) = View::load(&file, indexing.prefixes(), &filters)?;
@@ -304,15 +305,15 @@ pub(super) fn with_birth_of<T>(
     create(Birth { id, params: &json, known_answer: &params.known_answer()? })
 }
 
-fn check_known_answer(params: &Params, file: &StoreFile) -> Result<()> {
-    let (expected, found) = (params.known_answer()?, file.meta(KNOWN_ANSWER)?);
-    let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+/// Refuses sketches of a build that hashes otherwise.
+pub(super) fn check_known_answer(params: &Params, found: &[u8]) -> Result<()> {
+    let expected = params.known_answer()?;
     match expected == found {
         true => Ok(()),
         false => Err(Error::Incompatible {
             name: "sketches of the known text (this build hashes differently)".into(),
             expected: hex(&expected),
-            found: hex(&found),
+            found: hex(found),
         }),
     }
 }

@@ -10,11 +10,11 @@ use super::measures::measure;
 use super::params::{ClusterRule, Params};
 use super::query::{Measure, Query};
 use super::reader::Reader;
+use super::restore::passages;
 use crate::error::{Error, Result};
 use crate::id::DocId;
 use crate::sketch::Sketch;
 use crate::store::disk::{Disk, FileDisk};
-use crate::store::postings::IdSet;
 use crate::store::sort::Sorter;
 use std::sync::Arc;
 
@@ -39,7 +39,8 @@ pub struct DedupOptions {
     pub keep: Keep,
     /// Also remove a document of which at least this share, in (0, 1], is in one that is kept.
     pub contained: Option<f64>,
-    /// Keep one of each connected component, whether or not the others match it.
+    /// Keep one of each connected component, whether or not the others match it; what matches the other database itself goes
+    /// beforehand.
     pub transitive: bool,
     /// Bytes for caches and for sorting.
     pub memory: usize,
@@ -147,7 +148,11 @@ impl Dedup {
             numbered.push(Document { key: numbered_key(self.next, &document.key), ..document });
             self.next += 1;
         }
-        held.add_checked(numbered, Policy::Everything.into()).map(|_| Vec::new())
+        let added = held.add_checked(numbered, Policy::Everything.into())?;
+        if self.options.transitive {
+            self.bounded += added.iter().map(|added| u64::from(added.bounded)).sum::<u64>();
+        }
+        Ok(Vec::new())
     }
 
     /// Decides at once, the earlier ones being decided.
@@ -230,7 +235,8 @@ impl Dedup {
         for record in order {
             let [_, number] = record?;
             let document = view.document(DocId(number))?;
-            let sketch = view.content(document.content, Sketch::of_record)?;
+            let mut sketch = view.content(document.content, Sketch::of_record)?;
+            sketch.passages = passages(&view, document.content)?;
             if let Some((id, duplicate)) = self.in_other(&sketch)? {
                 self.note(number, OTHER + same(duplicate.exact), id.0, duplicate.resemblance)?;
                 continue;
@@ -256,7 +262,7 @@ impl Dedup {
         Ok(())
     }
 
-    /// Keeps the first of each component, unless the other database has it.
+    /// Keeps the first of those of each component that the other database does not have.
     fn decide_components(
         &mut self,
         held: &Database,
@@ -264,14 +270,12 @@ impl Dedup {
     ) -> Result<()> {
         let view = held.view();
         let mut members = Sorter::<3>::new(self.options.memory / 4);
-        let mut in_other = IdSet::new();
         for record in order {
             let [rank, number] = record?;
             let content = view.document(DocId(number))?.content;
             let sketch = view.content(content, Sketch::of_record)?;
             if let Some((id, duplicate)) = self.in_other(&sketch)? {
                 self.note(number, OTHER + same(duplicate.exact), id.0, duplicate.resemblance)?;
-                in_other.insert(number);
             } else {
                 members.push([view.cluster(content)?.0, rank, number])?;
             }

@@ -36,6 +36,8 @@ pub(super) enum Line {
 pub(super) struct Header {
     pub export: u32,
     pub params: serde_json::Value,
+    /// What the build made of a known text.
+    pub known_answer: String,
     /// The numbers that the database goes on counting from.
     pub next_document: u64,
     pub next_content: u64,
@@ -127,7 +129,7 @@ impl Database {
     ) -> Result<()> {
         let mut end = End::default();
         let parts = self.parts(view)?;
-        line(&Line::Sketchdb(header(self.params(), view)))?;
+        line(&Line::Sketchdb(header(self.params(), view)?))?;
         view.contents_from(0, |id, record| {
             if !view.is_alive(ContentId(id)) {
                 return Ok(());
@@ -195,11 +197,12 @@ fn content_line(
     }))
 }
 
-fn header(params: &Params, view: &View) -> Header {
-    Header {
+fn header(params: &Params, view: &View) -> Result<Header> {
+    Ok(Header {
         export: VERSION,
         params: params.to_json(),
+        known_answer: hex(&params.known_answer()?),
         next_document: view.counters.next_document,
         next_content: view.counters.next_content,
-    }
+    })
 }

@@ -2,7 +2,7 @@
 
 use super::clustering::Representative;
 use super::copy::{Postings, Progress, complete, post_content, write_anew};
-use super::database::{Database, Options, new_id};
+use super::database::{Database, Options, check_known_answer, new_id};
 use super::export::{ClusterLine, Content, DocumentLine, End, Header, Line, PassageLine, VERSION};
 use super::merge::Merged;
 use super::params::Params;
@@ -69,6 +69,7 @@ impl Database {
                 Error::Corrupt { what, .. } => wrong(0, what),
                 other => other,
             })?;
+        check_known_answer(&params, &bytes(&header.known_answer)?)?;
         let mut importing = Importing::new(&params, memory)?;
         let before = Counters {
             next_document: header.next_document,

@@ -41,7 +41,7 @@ impl Restored {
     }
 }
 
-fn passages(view: &View, content: ContentId) -> Result<Vec<Passage>> {
+pub(super) fn passages(view: &View, content: ContentId) -> Result<Vec<Passage>> {
     let mut passages = Vec::new();
     for id in view.passages(content)? {
         passages.extend(view.content(id, |record| {

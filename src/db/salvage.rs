@@ -1,7 +1,7 @@
 //! Salvaging: a new file from every record of a damaged one that is still whole, with a list of what is lost.
 
 use super::copy::{Postings, Progress, complete, post_content, write_anew};
-use super::database::{Database, Options};
+use super::database::{Database, Options, check_known_answer};
 use super::params::Params;
 use crate::error::{Error, Result};
 use crate::id::ContentId;
@@ -17,7 +17,7 @@ use crate::store::remains::Remains;
 use crate::store::salvage::{Frames, scan};
 use crate::store::sort::Sorter;
 use crate::store::view::StoredDocument;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// What was saved of a damaged file.
@@ -35,6 +35,15 @@ pub struct Salvaged {
     /// Whether what changed since documents were added could be read: new texts, last-seen times, removals. Without it,
     /// documents are as they were first added, and removed ones are back.
     pub changes_known: bool,
+    /// Where the damaged file is kept, when anything in it is lost.
+    pub damaged: Option<PathBuf>,
+}
+
+impl Salvaged {
+    /// Whether anything is lost.
+    pub fn is_lossy(&self) -> bool {
+        !self.lost_keys.is_empty() || self.lost_documents > 0 || !self.changes_known
+    }
 }
 
 impl Database {
@@ -46,6 +55,9 @@ impl Database {
         let mut salvaged = Salvaged::default();
         beside::replace(path, |new| {
             salvaged = Self::salvage_onto(disk.clone(), new, options.memory, progress)?;
+            if salvaged.is_lossy() {
+                salvaged.damaged = Some(beside::keep_another_name(path, "damaged")?);
+            }
             Ok(())
         })?;
         Ok(salvaged)
@@ -65,6 +77,7 @@ impl Database {
         let params = Params::from_json(frames.params.as_ref().ok_or_else(lost)?)?;
         let id = frames.database.ok_or_else(lost)?;
         let remains = Remains::of(damaged.clone(), memory / 4);
+        remains.known_answer().map_or(Ok(()), |found| check_known_answer(&params, found))?;
         let mut salvaging = Salvaging {
             damaged: &*damaged,
             frames: &frames,

@@ -4,7 +4,7 @@ use super::disk::FileDisk;
 use crate::error::{Error, Result};
 use std::fs::File;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tempfile::NamedTempFile;
 
@@ -30,6 +30,24 @@ pub(crate) fn replace(path: &Path, write: impl FnOnce(Arc<FileDisk>) -> Result<(
     complete.as_file().set_permissions(before.permissions()).map_err(|error| failed(path, error))?;
     complete.persist(path).map_err(|error| failed(path, error.error))?;
     sync_folder(path)
+}
+
+/// Gives a file another name besides its own: its path with `suffix`, and a number when that is taken.
+pub(crate) fn keep_another_name(path: &Path, suffix: &str) -> Result<PathBuf> {
+    let path = &path.canonicalize().map_err(|error| failed(path, error))?;
+    for number in 0.. {
+        let mut name = path.as_os_str().to_owned();
+        name.push(format!(".{suffix}"));
+        if number > 0 {
+            name.push(format!(".{number}"));
+        }
+        match std::fs::hard_link(path, &name) {
+            Ok(()) => return Ok(name.into()),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(failed(Path::new(&name), error)),
+        }
+    }
+    Err(Error::Exists(path.to_owned()))
 }
 
 fn written(

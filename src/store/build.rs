@@ -127,7 +127,7 @@ impl<'f> Builder<'f> {
         if [contents, documents].iter().any(|(first, end)| end - first > u64::from(u32::MAX)) {
             return Err(Error::invalid(
                 "ids that span more than 2^32",
-                "export the database and import it into a new one, which counts anew",
+                "make a new database with `sketchdb create` and the same options, and `sketchdb merge` this one into it: it counts anew",
             ));
         }
         let mut builder = RunBuilder::new(number_width(contents, documents), prefixes, Directory::default());

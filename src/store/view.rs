@@ -217,7 +217,8 @@ impl View {
             postings::decode_into(&mut set, row, bitmap.value())?;
             return Ok(set.contains(document.0));
         }
-        let mut rows = self.holders.range((content.0, 0)..=(content.0, u64::MAX)).doing("read the holders")?;
+        let mut rows =
+            self.holders.range((content.0, 0)..=(content.0, u64::MAX)).doing("read the holders")?;
         Ok(document == founder && rows.next().is_none())
     }
 

@@ -115,7 +115,10 @@ fn salvage_of_a_whole_file_loses_nothing() {
     shell.run(&["remove", "db", "f1.0", "f5.2"]).exits(0);
     let before = shell.answers("db", &documents);
     let lines = shell.json(&["rebuild", "db", "--salvage"]);
-    assert_fields(&lines[0], &["documents", "contents", "lost_keys", "lost_documents", "changes_known"]);
+    assert_fields(
+        &lines[0],
+        &["documents", "contents", "lost_keys", "lost_documents", "changes_known", "damaged_file"],
+    );
     assert_eq!(lines[0]["documents"], 238);
     assert_eq!((&lines[0]["lost_documents"], &lines[0]["changes_known"]), (&0.into(), &true.into()));
     assert_eq!(shell.answers("db", &documents), before);

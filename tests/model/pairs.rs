@@ -14,8 +14,8 @@ impl Oracle {
         let by = options.by.unwrap_or(near(&self.params));
         let (mut pairs, mut candidates) = (self.exact_pairs(options.copies), 0);
         let living: Vec<usize> = (0..self.contents.len()).filter(|&content| self.is_alive(content)).collect();
-        for &first in &living {
-            let sketch = &self.contents[first].sketch;
+        for &later in &living {
+            let sketch = &self.contents[later].sketch;
             let measured = match by {
                 Measure::Hamming(distance) => self.by_simhash(sketch, distance),
                 _ => {
@@ -24,11 +24,11 @@ impl Oracle {
                     measured
                 }
             };
-            for other in measured.into_iter().filter(|other| other.content > first) {
+            for other in measured.into_iter().filter(|other| other.content < later) {
                 candidates += 1;
                 let edit = || {
                     let of = |content: usize| self.contents[content].sketch.edit.as_ref();
-                    let edits = of(first).zip(of(other.content))?;
+                    let edits = of(later).zip(of(other.content))?;
                     Some(self.params.sketch.edit.estimate(edits.0, edits.1).share)
                 };
                 let confirmed = options.confirm.iter().all(|confirm| match *confirm {
@@ -38,8 +38,8 @@ impl Oracle {
                 if !confirmed || !other.passes(by, options.accept) {
                     continue;
                 }
-                for a in self.holding(first, options.copies) {
-                    pairs.extend(self.holding(other.content, options.copies).into_iter().map(|b| Alike {
+                for a in self.holding(other.content, options.copies) {
+                    pairs.extend(self.holding(later, options.copies).into_iter().map(|b| Alike {
                         a: a.clone(),
                         b,
                         resemblance: other.resemblance(),
