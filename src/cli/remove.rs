@@ -32,10 +32,10 @@ pub fn run(verb: &Remove, common: &Common) -> Ended {
     for key in &verb.keys {
         removing.take(key.clone())?;
     }
-    if let Some(file) = &verb.keys_from {
-        if let Err(problem) = removing.take_file(file)? {
-            removing.problem(&problem);
-        }
+    if let Some(file) = &verb.keys_from
+        && let Err(problem) = removing.take_file(file)?
+    {
+        removing.problem(&problem);
     }
     removing.remove()?;
     let Removing { line, unreadable, .. } = removing;

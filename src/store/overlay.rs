@@ -13,6 +13,8 @@ const PAGE: u64 = 4096;
 #[derive(Debug)]
 pub(crate) struct Overlay {
     below: Box<dyn Disk>,
+    /// Nobody writes on the disk below meanwhile.
+    below_len: u64,
     changed: Mutex<Changed>,
 }
 
@@ -25,7 +27,8 @@ struct Changed {
 impl Overlay {
     pub fn over(below: Box<dyn Disk>) -> io::Result<Self> {
         let len = below.len()?;
-        Ok(Overlay { below, changed: Mutex::new(Changed { len, pages: HashMap::new() }) })
+        let changed = Mutex::new(Changed { len, pages: HashMap::new() });
+        Ok(Overlay { below, below_len: len, changed })
     }
 
     fn changed(&self) -> MutexGuard<'_, Changed> {
@@ -61,7 +64,10 @@ impl Disk for Overlay {
         if offset + out.len() as u64 > changed.len {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
-        if changed.pages.is_empty() {
+        let end = offset + out.len() as u64;
+        if end <= self.below_len && pages(offset, out.len()).all(|page| !changed.pages.contains_key(&page.0))
+        {
+            // Readers wait for the disk side by side.
             drop(changed);
             return self.below.read_at(offset, out);
         }
