@@ -113,8 +113,7 @@ impl<'v> Batch<'v> {
         self.counters.next_document += 1;
         self.counters.documents += 1;
         let content = self.take_hold(document, sketch, content)?;
-        let last_seen = seen.last.filter(|_| seen.last != seen.first);
-        let record = DocumentRecord { key, content: content.0, first_seen: seen.first, last_seen };
+        let record = DocumentRecord::new(key, content.0, seen.first, seen.last);
         self.documents.push((document.0, record.encode()));
         self.entries.push(Indexing::key(key), (document.0 - self.counters.unflushed_document) as u16);
         Ok((document, content))

@@ -300,8 +300,8 @@ fn size(view: &View, contents: &IdSet) -> Result<u64> {
 }
 
 fn described(view: &View, params: &Params, id: ClusterId, contents: &IdSet) -> Result<Cluster> {
+    let size = size(view, contents)?;
     let contents: Vec<ContentId> = contents.iter().map(ContentId).collect();
-    let size = size(view, &contents.iter().map(|content| content.0).collect())?;
     let mut first = None;
     if let Some(&content) = contents.first() {
         first = holders(view, content)?.min();

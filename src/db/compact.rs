@@ -22,7 +22,8 @@ pub struct Compacted {
 }
 
 impl Database {
-    /// Writes what lives in a database beside it, verifies that, and puts it in its place. All numbers stay as they are.
+    /// Writes what lives in a database beside it, verifies that, and puts it in its place. Numbers of documents and contents stay as they are,
+    /// and so do those of clusters, but for greedy ones whose first member is gone: they are formed anew.
     /// Whenever this is interrupted, the file at the path is the old one or the new one, whole.
     pub fn compact(path: impl AsRef<Path>, options: Options, progress: Progress) -> Result<Compacted> {
         let path = path.as_ref();

@@ -16,7 +16,7 @@ use crate::store::build::Builder;
 use crate::store::disk::Disk;
 use crate::store::file::StoreFile;
 use crate::store::postings::IdSet;
-use crate::store::record::{ContentRecord, Counters, DocumentRecord};
+use crate::store::record::{ContentRecord, Counters};
 use crate::store::sort::Sorter;
 use crate::store::view::View;
 use std::sync::Arc;
@@ -291,13 +291,6 @@ fn copy_records(view: &View, params: &Params, builder: &mut Builder, progress: P
     })?;
     view.living_documents(0, |id, document| {
         step();
-        let last_seen = document.last_seen.filter(|_| document.last_seen != document.first_seen);
-        let record = DocumentRecord {
-            key: &document.key,
-            content: document.content.0,
-            first_seen: document.first_seen,
-            last_seen,
-        };
-        builder.document(id.0, &record).map(|()| true)
+        builder.document(id.0, &document.record()).map(|()| true)
     })
 }

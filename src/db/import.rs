@@ -270,9 +270,8 @@ impl<'p> Importing<'p> {
         let [high, low] = Term::wide_of_key(&document.key);
         push(&mut self.keys, [high, low, document.id])?;
         push(&mut self.postings, [Indexing::key(&document.key).bits(), document.id])?;
-        let last_seen = document.last_seen.filter(|_| document.last_seen != document.first_seen);
-        let (key, content, first_seen) = (&document.key, document.content, document.first_seen);
-        builder.document(document.id, &DocumentRecord { key, content, first_seen, last_seen })
+        let DocumentLine { id, key, content, first_seen, last_seen } = &document;
+        builder.document(*id, &DocumentRecord::new(key, *content, *first_seen, *last_seen))
     }
 
     fn cluster(&mut self, cluster: ClusterLine, header: &Header) -> Result<()> {

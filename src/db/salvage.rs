@@ -108,7 +108,7 @@ struct Salvaging<'s> {
 impl Salvaging<'_> {
     fn copy(&mut self, builder: &mut Builder) -> Result<Postings<'static>> {
         let twice = self.keys_given_twice()?;
-        let (mut present, mut whole) = (IdSet::new(), IdSet::new());
+        let mut whole = IdSet::new();
         self.frames.records(self.damaged, Kind::Contents, self.memory / 8, |id, record| {
             if ContentRecord::decode(record)?.passage.is_none() {
                 whole.insert(id);
@@ -119,7 +119,6 @@ impl Salvaging<'_> {
         let mut held = Sorter::<2>::new(self.memory / 8);
         let mut lost_keys = Vec::new();
         self.documents(|id, document| {
-            present.insert(id);
             if twice.contains(id) {
                 return Ok(());
             }
@@ -137,9 +136,7 @@ impl Salvaging<'_> {
             }
             documents += 1;
             postings.push([Indexing::key(&document.key).bits(), id])?;
-            let last_seen = document.last_seen.filter(|_| document.last_seen != document.first_seen);
-            let (key, content, first_seen) = (&document.key, document.content.0, document.first_seen);
-            builder.document(id, &DocumentRecord { key, content, first_seen, last_seen })
+            builder.document(id, &document.record())
         })?;
         let given = self.remains.counters().map_or(0, |counters| counters.documents);
         self.salvaged.documents = documents;

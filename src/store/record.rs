@@ -78,6 +78,13 @@ pub(crate) struct DocumentRecord<'a> {
 }
 stored!(DocumentRecord<'a>, "document record");
 
+impl<'a> DocumentRecord<'a> {
+    /// A document in a state; the last time is left out where it is the first.
+    pub fn new(key: &'a str, content: u64, first_seen: Option<u64>, last_seen: Option<u64>) -> Self {
+        DocumentRecord { key, content, first_seen, last_seen: last_seen.filter(|_| last_seen != first_seen) }
+    }
+}
+
 /// What changed since a document's record was written: the newest state, not a difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
 pub(crate) struct Amendment {

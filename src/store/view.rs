@@ -58,6 +58,11 @@ impl StoredDocument {
         }
     }
 
+    /// The record of this state.
+    pub fn record(&self) -> DocumentRecord<'_> {
+        DocumentRecord::new(&self.key, self.content.0, self.first_seen, self.last_seen)
+    }
+
     /// The document with what changed since.
     pub fn amended(self, amendment: &Amendment) -> Self {
         let content = ContentId(amendment.content);
