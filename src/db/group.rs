@@ -77,14 +77,13 @@ impl<S, J, E: Failure> GroupCommit<S, J, E> {
     fn next_group(&self) -> (Vec<J>, Vec<Outcome<E>>) {
         let mut queue = lock(&self.queue);
         let (mut jobs, mut outcomes, mut sum) = (Vec::new(), Vec::new(), 0);
-        while let Some(next) = queue.front()
-            && (jobs.is_empty() || sum + next.weight <= self.most)
+        let fits = |sum: usize, next: &Waiting<J, E>| sum == 0 || sum + next.weight <= self.most;
+        while queue.front().is_some_and(|next| fits(sum, next))
+            && let Some(Waiting { weight, job, outcome }) = queue.pop_front()
         {
-            sum += next.weight;
-            for Waiting { job, outcome, .. } in queue.pop_front() {
-                jobs.push(job);
-                outcomes.push(outcome);
-            }
+            sum += weight;
+            jobs.push(job);
+            outcomes.push(outcome);
         }
         (jobs, outcomes)
     }

@@ -2,7 +2,10 @@
 //! ones with few forced changes of thread, and every one there is up to a bound.
 //!
 //! Locks are shuttle's: whoever waits for one gives way to any other thread, and a schedule in which all wait fails. Every
-//! run begins with another seed and a failure names the schedule. `SKETCHDB_SCHEDULES` is how many of each kind.
+//! run begins with another seed and a failure names the schedule. `SKETCHDB_SCHEDULES` is how many random ones, 10,000 by
+//! default. What is too large for that, a whole database, is run by many threads for `SKETCHDB_STRESS` seconds, 2 by
+//! default, and each answer is compared with what some order of the calls would give. (How readers come to the next view,
+//! an exchange of one pointer under a lock, needs no checker.)
 
 /// Group commit, with locks that the checker schedules.
 #[path = "."]
@@ -24,8 +27,14 @@ mod cli {
     pub mod budget;
 }
 
+#[path = "../common/mod.rs"]
+mod common;
 mod budgets;
 mod groups;
+mod stress;
+mod readers;
+mod history;
+mod removed;
 
 /// Runs a body under many schedules.
 fn check(body: fn()) {
