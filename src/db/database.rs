@@ -193,7 +193,19 @@ impl Database {
         Ok(all)
     }
 
-    /// Closes the database and says whether that went well; dropping it closes it in silence.
+    /// Closes the database and says whether that went well; dropping it closes it in silence. Nobody may use it any more,
+    /// which is known before the program runs:
+    ///
+    /// ```compile_fail,E0505
+    /// # fn close(db: sketchdb::Database) -> sketchdb::Result<()> {
+    /// let adding = std::thread::scope(|scope| {
+    ///     let adding = scope.spawn(|| db.add("key", "text").map(|_| ()));
+    ///     drop(db.close());
+    ///     adding.join()
+    /// });
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn close(self) -> Result<()> {
         match self.read_only {
             true => Ok(()),

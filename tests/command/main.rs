@@ -12,6 +12,7 @@ mod inputs;
 mod bad_inputs;
 mod creation;
 mod streams;
+mod processes;
 mod times;
 mod compare;
 mod sketches;

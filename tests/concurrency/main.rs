@@ -35,6 +35,7 @@ mod stress;
 mod readers;
 mod history;
 mod removed;
+mod callbacks;
 
 /// Runs a body under many schedules.
 fn check(body: fn()) {

@@ -33,7 +33,7 @@ pub fn rounds(name: &str, mut round: impl FnMut(u64) -> Vec<(&'static str, u64)>
 }
 
 /// Does something that may hang, and ends the process when it does.
-fn watched<T>(work: impl FnOnce() -> T) -> T {
+pub fn watched<T>(work: impl FnOnce() -> T) -> T {
     let (done, ended) = channel::<()>();
     std::thread::spawn(move || {
         if ended.recv_timeout(HANGS) == Err(RecvTimeoutError::Timeout) {
