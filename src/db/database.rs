@@ -198,12 +198,11 @@ impl Database {
     ///
     /// ```compile_fail,E0505
     /// # fn close(db: sketchdb::Database) -> sketchdb::Result<()> {
-    /// let adding = std::thread::scope(|scope| {
-    ///     let adding = scope.spawn(|| db.add("key", "text").map(|_| ()));
-    ///     drop(db.close());
-    ///     adding.join()
-    /// });
-    /// # Ok(())
+    /// let shared = &db;
+    /// std::thread::scope(|scope| {
+    ///     scope.spawn(move || shared.add("key", "text"));
+    ///     db.close()
+    /// })
     /// # }
     /// ```
     pub fn close(self) -> Result<()> {
