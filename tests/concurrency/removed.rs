@@ -11,9 +11,10 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-const FAMILIES: usize = 8;
+/// So few that calls on one key come into one commit.
+const FAMILIES: usize = 3;
 const CALLS: usize = 40;
-const KEYS: usize = 4;
+const KEYS: usize = 2;
 
 /// A call on keys and texts of a family, and its answer.
 #[derive(Clone, Debug)]
@@ -108,7 +109,7 @@ struct Shared {
 impl Shared {
     fn call(&self, db: &Database, family: usize, rng: &mut Rng) -> Call {
         let key = rng.below(KEYS);
-        if rng.once_in(3) {
+        if rng.once_in(2) {
             let began = self.clock.tick();
             let was_there = db.remove([name(family, key)]).unwrap()[0];
             return Call { began, ended: self.clock.tick(), what: What::Remove { key, was_there } };

@@ -3,6 +3,7 @@
 use crate::common::rng::Rng;
 use crate::common::texts::{Draw, edited, text};
 use sketchdb::{Database, Document, Options, Params};
+use std::io::Write;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex};
@@ -37,7 +38,8 @@ pub fn watched<T>(work: impl FnOnce() -> T) -> T {
     let (done, ended) = channel::<()>();
     std::thread::spawn(move || {
         if ended.recv_timeout(HANGS) == Err(RecvTimeoutError::Timeout) {
-            eprintln!("the threads hang");
+            // Past what keeps the output of tests back.
+            let _ = writeln!(std::io::stderr(), "the threads hang");
             std::process::abort();
         }
     });
