@@ -2,11 +2,11 @@
 //! that agrees with the clock and gives every answer (Wing & Gong 1993; Herlihy & Wing 1990: texts and keys that have
 //! nothing to do with each other are searched one by one).
 
-use crate::common::place::Place;
+use crate::common::disk::MemoryDisk;
 use crate::common::rng::Rng;
 use crate::readers::Reader;
-use crate::stress::{Board, Clock, Stops, WRITERS, document, one_of, pool, rounds, small_runs};
-use sketchdb::{Added, Database, Policy, Verdict};
+use crate::stress::{Board, Clock, SlowDisk, Stops, WRITERS, document, one_of, pool, rounds};
+use sketchdb::{Added, Database, Options, Params, Policy, Verdict};
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -144,8 +144,10 @@ impl Shared {
 #[test]
 fn answers_are_explained_by_some_order_that_agrees_with_the_clock() {
     rounds("removals", |seed| {
-        let place = Place::empty();
-        let db = small_runs(seed, &place.path());
+        let disk = MemoryDisk::of(Vec::new());
+        Database::create_on(disk.clone(), &Params::default()).unwrap();
+        let options = Options { flush_contents: [40, 200][seed as usize % 2], ..Options::default() };
+        let db = Database::open_on(Arc::new(SlowDisk(disk.clone())), options).unwrap();
         let shared = Shared {
             texts: pool(seed, FAMILIES * 2 + 10),
             clock: Clock::default(),
@@ -183,7 +185,8 @@ fn answers_are_explained_by_some_order_that_agrees_with_the_clock() {
         let removed = |call: &&(usize, Call)| matches!(call.1.what, What::Remove { was_there: true, .. });
         let removed = calls.iter().filter(removed).count() as u64;
         db.close().unwrap();
-        assert_eq!(place.open().verify(true).unwrap().damage, []);
+        let again = Database::open_on(disk, Options::default()).unwrap();
+        assert_eq!(again.verify(true).unwrap().damage, []);
         vec![("calls", made), ("removed", removed), ("expired", expired), ("looks", looks)]
     });
 }

@@ -1,8 +1,9 @@
 //! Rounds of many threads on one database: what they share, how long they go on, and who looks that they do not hang.
 
+use crate::common::disk::MemoryDisk;
 use crate::common::rng::Rng;
 use crate::common::texts::{Draw, edited, text};
-use sketchdb::{Database, Document, Options, Params};
+use sketchdb::{Database, Disk, Document, Options, Params};
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -107,4 +108,31 @@ pub fn document(db: &Database, key: &str, text: &str) -> Document {
 
 pub fn one_of<'a, T>(rng: &mut Rng, list: &'a [T]) -> &'a T {
     &list[rng.below(list.len())]
+}
+
+/// A disk that takes its time, so that calls wait and go into one commit.
+#[derive(Debug)]
+pub struct SlowDisk(pub Arc<MemoryDisk>);
+
+impl Disk for SlowDisk {
+    fn len(&self) -> std::io::Result<u64> {
+        self.0.len()
+    }
+
+    fn read_at(&self, offset: u64, out: &mut [u8]) -> std::io::Result<()> {
+        self.0.read_at(offset, out)
+    }
+
+    fn write_at(&self, offset: u64, bytes: &[u8]) -> std::io::Result<()> {
+        self.0.write_at(offset, bytes)
+    }
+
+    fn set_len(&self, len: u64) -> std::io::Result<()> {
+        self.0.set_len(len)
+    }
+
+    fn sync(&self) -> std::io::Result<()> {
+        std::thread::sleep(Duration::from_millis(2));
+        self.0.sync()
+    }
 }
