@@ -1,6 +1,7 @@
 //! How many bytes of input may wait in memory at a time.
 
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use super::sync::{Condvar, Mutex, MutexGuard};
+use std::sync::PoisonError;
 
 /// A number of bytes that pieces of input take and give back.
 pub struct Budget {
@@ -41,25 +42,5 @@ impl Budget {
     pub fn close(&self) {
         self.state().closed = true;
         self.freed.notify_all();
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn takers_wait_for_what_others_give_back() {
-        let budget = Budget::new(100);
-        budget.take(1000);
-        std::thread::scope(|scope| {
-            let waiting = scope.spawn(|| budget.take(60));
-            budget.give(1000);
-            waiting.join().unwrap();
-            let waiting = scope.spawn(|| budget.take(60));
-            budget.close();
-            waiting.join().unwrap();
-        });
-        assert_eq!(budget.state().used, 120);
     }
 }

@@ -2,6 +2,7 @@
 
 mod creation;
 mod args;
+mod sync;
 mod budget;
 mod exit;
 mod input;

@@ -3,7 +3,7 @@
 use super::add::{AddOptions, Added, Document, Policy, check_key};
 use super::copy::post_content;
 use super::params::Params;
-use super::writer::{FLUSH_CONTENTS, GROUP, Job, Pace, Writer};
+use super::writer::{Commits, FLUSH_CONTENTS, GROUP, Pace, Writer};
 use crate::error::{Error, Result};
 use crate::id::DatabaseId;
 use crate::index::indexing::Indexing;
@@ -15,9 +15,8 @@ use crate::store::file::{Birth, KNOWN_ANSWER, StoreFile};
 use crate::store::merging::Merging;
 use crate::store::run::FilterBudget;
 use crate::store::view::View;
-use std::collections::VecDeque;
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 /// What belongs to the process that opens a database, not to the file.
 #[derive(Clone, Debug)]
@@ -66,10 +65,8 @@ pub struct Database {
     memory: usize,
     pace: Pace,
     view: RwLock<Arc<View>>,
-    writer: Mutex<Writer>,
-    queue: Mutex<VecDeque<Arc<Job>>>,
+    commits: Commits,
     filters: Arc<FilterBudget>,
-    failed: OnceLock<String>,
     sketchers: Mutex<Vec<Sketcher>>,
     prototype: Sketcher,
     disk: Arc<dyn Disk>,
@@ -135,10 +132,8 @@ impl Database {
             memory: options.memory,
             pace: Pace::new(options.flush_contents),
             view: RwLock::new(Arc::new(view)),
-            writer: Mutex::new(Writer::new(merging)),
-            queue: Mutex::default(),
+            commits: Commits::new(GROUP, Writer::new(merging)),
             filters,
-            failed: OnceLock::new(),
             sketchers: Mutex::default(),
             disk,
             file,
@@ -198,7 +193,18 @@ impl Database {
         Ok(all)
     }
 
-    /// Closes the database and says whether that went well; dropping it closes it in silence.
+    /// Closes the database and says whether that went well; dropping it closes it in silence. Nobody may use it any more,
+    /// which is known before the program runs:
+    ///
+    /// ```compile_fail,E0505
+    /// # fn close(db: sketchdb::Database) -> sketchdb::Result<()> {
+    /// let shared = &db;
+    /// std::thread::scope(|scope| {
+    ///     scope.spawn(move || shared.add("key", "text"));
+    ///     db.close()
+    /// })
+    /// # }
+    /// ```
     pub fn close(self) -> Result<()> {
         match self.read_only {
             true => Ok(()),
@@ -214,12 +220,8 @@ impl Database {
         *self.view.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(view);
     }
 
-    pub(crate) fn writer(&self) -> MutexGuard<'_, Writer> {
-        self.writer.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub(crate) fn queue(&self) -> MutexGuard<'_, VecDeque<Arc<Job>>> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(crate) fn commits(&self) -> &Commits {
+        &self.commits
     }
 
     pub(crate) fn indexing(&self) -> &Indexing {
@@ -253,16 +255,6 @@ impl Database {
 
     pub(crate) fn disk(&self) -> &dyn Disk {
         &*self.disk
-    }
-
-    /// An error when an earlier failure made the handle unusable.
-    pub(crate) fn usable(&self) -> Result<()> {
-        self.failed.get().map_or(Ok(()), |failure| Err(Error::Failed(failure.clone())))
-    }
-
-    /// Makes the handle unusable; what failed, in words.
-    pub(crate) fn fail(&self, error: &Error) -> String {
-        self.failed.get_or_init(|| error.to_string()).clone()
     }
 }
 
@@ -339,7 +331,7 @@ fn replay(view: &View, indexing: &Indexing) -> Result<Memtable> {
 
 impl Drop for Database {
     fn drop(&mut self) {
-        if !self.read_only && self.usable().is_ok() && !std::thread::panicking() {
+        if !self.read_only && self.commits.usable().is_ok() && !std::thread::panicking() {
             // Nothing is lost when this fails: the next one to open the file does the work.
             let _ = self.settle();
         }

@@ -104,7 +104,7 @@ fn make() -> Result<Vec<u8>> {
     let last = batches.pop().expect("several batches");
     for batch in batches {
         db.add_batch(batch, Policy::Everything)?;
-        db.step(&mut db.writer(), true)?;
+        db.step(&mut db.commits().state(), true)?;
     }
     assert_eq!(db.remove(["removed", "back", "torn/1", "absent"])?, [true, true, true, false]);
     assert_eq!(db.expire(1000)?, 2);

@@ -12,6 +12,8 @@ mod pending;
 mod clustering;
 mod batch;
 mod forming;
+mod sync;
+mod group;
 mod database;
 mod writer;
 mod add;

@@ -1,4 +1,4 @@
-//! Group commit: whoever holds the writer's lock commits for all who wait.
+//! What a commit does: the work of a group, and upkeep.
 //!
 //! A commit may also flush the memtable and go on with a merge for a while, in proportion to what was added, so that merges
 //! keep up and no commit waits for a whole one. A commit that failed acknowledges nothing and latches the handle: whether
@@ -6,6 +6,7 @@
 
 use super::batch::{Batch, Written};
 use super::database::Database;
+use super::group::{Failure, GroupCommit};
 use crate::error::{Error, Result};
 use crate::index::memtable::{MOST_NUMBERS, Memtable};
 use crate::index::tier::FAN_OUT;
@@ -14,8 +15,7 @@ use crate::store::flush::flush;
 use crate::store::merging::Merging;
 use crate::store::run::Run;
 use crate::store::view::View;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 /// The most documents of one commit.
 pub(crate) const GROUP: usize = 8192;
@@ -58,25 +58,17 @@ type Work = Box<dyn FnOnce(&mut Batch) -> Result<()> + Send>;
 
 /// Work that waits for a commit.
 pub(crate) struct Job {
-    /// Contents that it may bring.
-    weight: usize,
     /// Whether it looks for sample values that the batch added.
     samples: bool,
-    work: Mutex<Option<Work>>,
-    outcome: Mutex<Option<Result<()>>>,
+    work: Work,
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
+/// The writer, and what waits for it.
+pub(crate) type Commits = GroupCommit<Writer, Job, Error>;
 
-impl Job {
-    fn run(&self, batch: &mut Batch) -> Result<()> {
-        lock(&self.work).take().map_or(Ok(()), |work| work(batch))
-    }
-
-    fn settle(&self, outcome: Result<()>) {
-        *lock(&self.outcome) = Some(outcome);
+impl Failure for Error {
+    fn earlier(what: String) -> Self {
+        Error::Failed(what)
     }
 }
 
@@ -104,64 +96,22 @@ impl Database {
         if self.is_read_only() {
             return Err(Error::invalid("a database opened read-only", "open it for writing to change it"));
         }
-        let done = Arc::new(Mutex::new(None));
-        let slot = done.clone();
+        let (done_in, done) = std::sync::mpsc::channel();
         let work: Work = Box::new(move |batch| {
-            *lock(&slot) = Some(work(batch)?);
+            // Whoever gave the work waits for it.
+            let _ = done_in.send(work(batch)?);
             Ok(())
         });
-        let job = Job { weight, samples, work: Mutex::new(Some(work)), outcome: Mutex::new(None) };
-        self.commit_job(&Arc::new(job))?;
-        let done = lock(&done).take();
-        done.ok_or_else(|| Error::Failed("work was left undone".into()))
+        let outcome = self.commits().enqueue(weight, Job { samples, work });
+        self.commits().wait(&outcome, |writer, group| self.commit_group(writer, group))?;
+        done.try_recv().map_err(|_| Error::Failed("work was left undone".into()))
     }
 
-    /// Puts a job in the queue and waits until somebody has committed it.
-    fn commit_job(&self, job: &Arc<Job>) -> Result<()> {
-        self.queue().push_back(job.clone());
-        loop {
-            let mut writer = self.writer();
-            if let Some(outcome) = lock(&job.outcome).take() {
-                return outcome;
-            }
-            let group = self.next_group();
-            // A panic must not leave the threads waiting whose jobs are in the group.
-            let committed = catch_unwind(AssertUnwindSafe(|| {
-                self.usable().and_then(|()| self.commit_group(&mut writer, &group))
-            }));
-            match committed.unwrap_or_else(|_| Err(Error::Failed("a commit panicked".into()))) {
-                Ok(()) => group.iter().for_each(|job| job.settle(Ok(()))),
-                Err(error) => {
-                    let failed = self.fail(&error);
-                    group.iter().for_each(|job| job.settle(Err(Error::Failed(failed.clone()))));
-                    if group.iter().any(|settled| Arc::ptr_eq(settled, job)) {
-                        job.settle(Err(error));
-                    }
-                }
-            }
-        }
-    }
-
-    /// The jobs at the head of the queue, as many as one commit takes.
-    fn next_group(&self) -> Vec<Arc<Job>> {
-        let mut queue = self.queue();
-        let mut group: Vec<Arc<Job>> = Vec::new();
-        let mut weight = 0;
-        while let Some(job) = queue.front() {
-            weight += job.weight;
-            if weight > GROUP && !group.is_empty() {
-                break;
-            }
-            group.extend(queue.pop_front());
-        }
-        group
-    }
-
-    fn commit_group(&self, writer: &mut Writer, group: &[Arc<Job>]) -> Result<()> {
+    fn commit_group(&self, writer: &mut Writer, group: Vec<Job>) -> Result<()> {
         let view = self.view();
         let samples = group.iter().any(|job| job.samples);
         let mut batch = Batch::new(&view, self.params(), self.indexing(), samples);
-        group.iter().try_for_each(|job| job.run(&mut batch))?;
+        group.into_iter().try_for_each(|job| (job.work)(&mut batch))?;
         let commit = Commit::begin(self.file(), view.counters.epoch)?;
         let written = batch.write(&commit)?;
         let counters = &written.counters;
@@ -210,8 +160,8 @@ impl Database {
 
     /// Leaves the file so that opening it is quick: a large memtable flushed, short merges finished.
     pub(crate) fn settle(&self) -> Result<()> {
-        let mut writer = self.writer();
-        self.usable()?;
+        let mut writer = self.commits().state();
+        self.commits().usable()?;
         let view = self.view();
         if view.counters.next_content - view.counters.unflushed_content >= self.pace().flush_on_close() {
             self.step(&mut writer, true)?;
@@ -246,7 +196,7 @@ impl Database {
         let commit = Commit::begin(self.file(), view.counters.epoch)?;
         let written = Batch::new(&view, self.params(), self.indexing(), false).write(&commit)?;
         self.finish(writer, &view, commit, written, full).inspect_err(|error| {
-            self.fail(error);
+            self.commits().fail(error);
         })
     }
 }

@@ -14,6 +14,7 @@ mod long_lines;
 mod bad_inputs;
 mod creation;
 mod streams;
+mod processes;
 mod times;
 mod compare;
 mod sketches;
