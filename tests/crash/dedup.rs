@@ -4,7 +4,6 @@
 use super::common::place::Place;
 use super::common::rng::Rng;
 use super::processes::{fill, rounds, run};
-use std::path::PathBuf;
 use std::time::Duration;
 
 const DOCUMENTS: usize = 3000;

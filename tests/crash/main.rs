@@ -7,6 +7,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod dedup;
+mod full;
 mod media;
 mod order;
 mod processes;
@@ -147,7 +148,7 @@ fn crash_throughout(recorded: &Recorded, number: usize, epoch: Epoch, counts: &C
 #[test]
 fn nothing_acknowledged_is_lost_in_a_crash() {
     let (recorded, crash): (_, fn(&_, usize, Epoch, &_)) = match all() {
-        true => (record(180, 24), crash_throughout),
+        true => (record(480, 24), crash_throughout),
         false => (record(60, 16), crash_in),
     };
     let counts = Counts::default();
