@@ -142,3 +142,21 @@ impl<D: Disk + ?Sized> Disk for std::sync::Arc<D> {
         (**self).sync()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_another_took_the_place_of_is_refused() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let [path, other] = ["file", "other"].map(|name| folder.path().join(name));
+        std::fs::write(&path, "old").expect("a file");
+        let opened = File::open(&path).expect("the file");
+        assert!(FileDisk::locked(&path, opened.try_lock(), opened).is_ok());
+        let opened = File::open(&path).expect("the file");
+        std::fs::write(&other, "new").expect("another file");
+        std::fs::rename(&other, &path).expect("in its place");
+        assert!(matches!(FileDisk::locked(&path, opened.try_lock(), opened), Err(Error::Locked(_))));
+    }
+}
