@@ -257,8 +257,8 @@ fn a_failing_disk_gives_errors_and_loses_nothing() {
                         break;
                     }
                     let after = number * operations / failures;
-                    let errno = if number % 2 == 0 { EIO } else { ENOSPC };
-                    let times = if number % 3 == 0 { 1 } else { u64::MAX };
+                    let errno = if number.is_multiple_of(2) { EIO } else { ENOSPC };
+                    let times = if number.is_multiple_of(3) { 1 } else { u64::MAX };
                     match fail(&workload, Failure { after, times, errno }) {
                         Some(Error::Io { .. } | Error::Failed(_)) => told.fetch_add(1, Relaxed),
                         Some(error) => {
