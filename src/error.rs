@@ -3,6 +3,7 @@
 //! Absence is never an error (it is `Option`); an error always names the thing and the remedy.
 
 use std::fmt;
+use std::io::ErrorKind;
 use std::path::PathBuf;
 
 /// Everything a call of this crate can fail with.
@@ -52,7 +53,7 @@ pub enum Error {
         what: String,
     },
     /// The system failed: disk full, permission, I/O error.
-    #[error("{doing}: {source}")]
+    #[error("{doing}: {source}{}", remedy(source))]
     Io {
         /// What was being done, to what.
         doing: String,
@@ -64,10 +65,24 @@ pub enum Error {
     Failed(String),
 }
 
+/// Whether a disk has no room left.
+fn is_full(error: &std::io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded)
+}
+
+fn remedy(error: &std::io::Error) -> &'static str {
+    if is_full(error) { "; make room on that disk and run it again" } else { "" }
+}
+
 /// A result of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
+    /// Whether it is that a disk has no room left.
+    pub fn is_disk_full(&self) -> bool {
+        matches!(self, Error::Io { source, .. } if is_full(source))
+    }
+
     pub(crate) fn invalid(what: impl fmt::Display, remedy: impl fmt::Display) -> Self {
         Error::Invalid { what: what.to_string(), remedy: remedy.to_string() }
     }

@@ -59,5 +59,5 @@ fn main() -> ExitCode {
         Verb::Export(verb) => export::run(verb, &args.common),
         Verb::Import(verb) => import::run(verb, &args.common),
     };
-    exit::code(ended)
+    exit::code(open::recovered(ended, args.verb.changes(), &args.common))
 }

@@ -3,7 +3,7 @@
 use crate::exit::Stop;
 use serde::Serialize;
 use sketchdb::Error;
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, StdoutLock, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
@@ -110,6 +110,10 @@ impl Target {
             temporary.as_file().set_permissions(before.permissions()).map_err(failed)?;
         }
         temporary.persist(&place).map_err(|error| failed(error.error))?;
+        // Its name, too, is on the disk before another file takes its place.
+        let folder = place.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let folder = File::open(folder.unwrap_or(Path::new(".")));
+        folder.and_then(|folder| folder.sync_all()).map_err(failed)?;
         Ok(())
     }
 

@@ -51,7 +51,9 @@ impl Database {
             write(disk.clone())?;
             bytes_after = length(&*disk)?;
             Ok(())
-        })?;
+        })
+        // This file is to stay as it is: closing it would flush what is in memory, and the disk may be full.
+        .inspect_err(|error| drop(self.fail(error)))?;
         let counters = self.view().counters;
         Ok(Compacted {
             documents: counters.documents,

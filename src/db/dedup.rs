@@ -326,8 +326,7 @@ fn same(exact: bool) -> u64 {
 
 /// A database that vanishes with its handle.
 fn temporary(params: &Params, memory: usize) -> Result<Database> {
-    let file = tempfile::tempfile().map_err(|error| Error::io("make a temporary file", error))?;
-    let disk: Arc<dyn Disk> = Arc::new(FileDisk::new(file));
+    let disk: Arc<dyn Disk> = Arc::new(FileDisk::temporary()?);
     Database::create_on(disk.clone(), params)?;
     Database::open_on(disk, Options { memory, ..Options::default() })
 }

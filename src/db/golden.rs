@@ -97,7 +97,7 @@ fn make() -> Result<Vec<u8>> {
     let params = Params::default();
     let json = serde_json::to_vec(&params.to_json()).expect("plain values");
     let birth = Birth { id: DatabaseId(0x601D), params: &json, known_answer: &params.known_answer()? };
-    let disk = FileDisk::new(file.reopen().expect("a temporary file"));
+    let disk = FileDisk::new(file.reopen().expect("a temporary file"), file.path());
     drop(StoreFile::create_on(Box::new(disk), birth, 1 << 20)?);
     let db = Database::open(file.path(), Options::default())?;
     let mut batches = batches();

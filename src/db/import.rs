@@ -44,8 +44,7 @@ impl Database {
             return Ok(merged);
         }
         let db = Database::open(path, Options { read_only: false, ..options.clone() })?;
-        let failed = |error| Error::io("make a temporary file", error);
-        let imported: Arc<dyn Disk> = Arc::new(FileDisk::new(tempfile::tempfile().map_err(failed)?));
+        let imported: Arc<dyn Disk> = Arc::new(FileDisk::temporary()?);
         Self::import_onto(imported.clone(), lines, options.memory, progress)?;
         let merged =
             db.merge(&Database::open_on(imported, Options { read_only: true, ..options })?, progress)?;
@@ -380,9 +379,8 @@ mod tests {
     use crate::db::params::RepresentativeRule;
 
     fn import(lines: &[String]) -> Result<u64> {
-        let file = tempfile::tempfile().unwrap();
         let mut lines = lines.iter().cloned().map(Ok);
-        Database::import_onto(Arc::new(FileDisk::new(file)), &mut lines, 8 << 20, &mut |_, _, _| ())
+        Database::import_onto(Arc::new(FileDisk::temporary()?), &mut lines, 8 << 20, &mut |_, _, _| ())
     }
 
     #[test]

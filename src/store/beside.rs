@@ -65,7 +65,7 @@ fn written(
                 _ => failed(path, error),
             },
         )?;
-    write(Arc::new(FileDisk::new(temporary.reopen().map_err(|error| failed(path, error))?)))?;
+    write(Arc::new(FileDisk::new(temporary.reopen().map_err(|error| failed(path, error))?, path)))?;
     temporary.as_file().sync_all().map_err(|error| failed(path, error))?;
     Ok(temporary)
 }

@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 use std::fmt::Debug;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A random-access medium. What was written before [`sync`](Self::sync) returned survives a crash; what was written
 /// after may survive whole, torn at 512-byte sectors, or not at all.
@@ -27,7 +27,11 @@ pub trait Disk: Debug + Send + Sync + 'static {
 
 /// A locked file: one writer, or any number of readers.
 #[derive(Debug)]
-pub struct FileDisk(File);
+pub struct FileDisk {
+    file: File,
+    /// What errors name.
+    path: PathBuf,
+}
 
 impl FileDisk {
     /// Opens an existing file and takes the writer's lock.
@@ -44,14 +48,25 @@ impl FileDisk {
         Self::locked(path, file.try_lock_shared(), file)
     }
 
-    /// An empty file that nobody else knows yet.
-    pub(crate) fn new(file: File) -> Self {
-        FileDisk(file)
+    /// An empty file that nobody else knows yet; errors name the path that it is made for.
+    pub(crate) fn new(file: File, path: &Path) -> Self {
+        FileDisk { file, path: path.to_owned() }
+    }
+
+    /// A file that vanishes with its handle.
+    pub(crate) fn temporary() -> Result<Self> {
+        let file = tempfile::tempfile().map_err(|error| Error::io("make a temporary file", error))?;
+        Ok(Self::new(file, &std::env::temp_dir()))
+    }
+
+    /// An error that names the file.
+    fn named(&self, error: io::Error) -> io::Error {
+        io::Error::new(error.kind(), format!("{}: {error}", self.path.display()))
     }
 
     fn locked(path: &Path, lock: std::result::Result<(), TryLockError>, file: File) -> Result<Self> {
         match lock {
-            Ok(()) if is_at(path, &file).map_err(|error| failed(path, error))? => Ok(FileDisk(file)),
+            Ok(()) if is_at(path, &file).map_err(|error| failed(path, error))? => Ok(Self::new(file, path)),
             // Another file was put in its place meanwhile.
             Ok(()) => Err(Error::Locked(path.to_owned())),
             Err(TryLockError::WouldBlock) => Err(Error::Locked(path.to_owned())),
@@ -86,23 +101,23 @@ fn failed(path: &Path, error: io::Error) -> Error {
 #[cfg(unix)]
 impl Disk for FileDisk {
     fn len(&self) -> io::Result<u64> {
-        Ok(self.0.metadata()?.len())
+        self.file.metadata().map(|file| file.len()).map_err(|error| self.named(error))
     }
 
     fn read_at(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
-        std::os::unix::fs::FileExt::read_exact_at(&self.0, out, offset)
+        std::os::unix::fs::FileExt::read_exact_at(&self.file, out, offset).map_err(|e| self.named(e))
     }
 
     fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
-        std::os::unix::fs::FileExt::write_all_at(&self.0, bytes, offset)
+        std::os::unix::fs::FileExt::write_all_at(&self.file, bytes, offset).map_err(|e| self.named(e))
     }
 
     fn set_len(&self, len: u64) -> io::Result<()> {
-        self.0.set_len(len)
+        self.file.set_len(len).map_err(|error| self.named(error))
     }
 
     fn sync(&self) -> io::Result<()> {
-        self.0.sync_data()
+        self.file.sync_data().map_err(|error| self.named(error))
     }
 }
 
@@ -125,5 +140,23 @@ impl<D: Disk + ?Sized> Disk for std::sync::Arc<D> {
 
     fn sync(&self) -> io::Result<()> {
         (**self).sync()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_another_took_the_place_of_is_refused() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let [path, other] = ["file", "other"].map(|name| folder.path().join(name));
+        std::fs::write(&path, "old").expect("a file");
+        let opened = File::open(&path).expect("the file");
+        assert!(FileDisk::locked(&path, opened.try_lock(), opened).is_ok());
+        let opened = File::open(&path).expect("the file");
+        std::fs::write(&other, "new").expect("another file");
+        std::fs::rename(&other, &path).expect("in its place");
+        assert!(matches!(FileDisk::locked(&path, opened.try_lock(), opened), Err(Error::Locked(_))));
     }
 }

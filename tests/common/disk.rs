@@ -155,6 +155,11 @@ impl History {
         }
     }
 
+    /// How many operations there were.
+    pub fn len(&self) -> usize {
+        self.done.len()
+    }
+
     pub fn syncs(&self) -> usize {
         self.done.iter().filter(|done| matches!(done, Operation::Sync)).count()
     }
@@ -164,6 +169,11 @@ impl Epoch<'_> {
     /// A moment of this epoch, as a count of operations: before, among, or after what was done in it.
     pub fn moment(&self, rng: &mut Rng) -> usize {
         self.start + rng.below(self.pending.len() + 1)
+    }
+
+    /// The moment after everything that was done in it.
+    pub fn end(&self) -> usize {
+        self.start + self.pending.len()
     }
 
     /// The disk after a crash at that moment.

@@ -1,8 +1,10 @@
-//! Proves that a medium that fails while a database is written anew gives an error and harms nothing of the old one.
+//! Proves that a medium that fails while a database is written anew gives an error and harms nothing of the old one, and
+//! that a crash after that leaves the new one whole: it takes the place of the old one then.
 
-use super::common::disk::{FailingDisk, Failure, MemoryDisk};
+use super::common::disk::{CrashDisk, FailingDisk, Failure, MemoryDisk};
+use super::common::rng::Rng;
 use super::common::workload::{Workload, options};
-use super::empty_file;
+use super::{WAYS, empty_file};
 use sketchdb::{Database, Disk, Error, Result};
 use std::sync::Arc;
 
@@ -48,6 +50,25 @@ fn check_whole(name: &str, workload: &Workload, disk: Arc<dyn Disk>) {
     db.close().unwrap();
 }
 
+fn open(bytes: &[u8]) -> Database {
+    Database::open_on(MemoryDisk::of(bytes.to_vec()), options(40)).unwrap()
+}
+
+fn exported(db: &Database) -> Vec<String> {
+    let mut lines = Vec::new();
+    db.export::<Error>(&mut |_, _, _| {}, |line| {
+        lines.push(line.to_owned());
+        Ok(())
+    })
+    .unwrap();
+    lines
+}
+
+fn import(lines: &[String], disk: Arc<dyn Disk>) -> Result<()> {
+    let mut lines = lines.iter().map(|line| Ok(line.clone()));
+    Database::import_onto(disk, &mut lines, MEMORY, &mut |_, _, _| {}).map(|_| ())
+}
+
 fn check_error(name: &str, outcome: Result<()>) -> usize {
     match outcome {
         Ok(()) => 0,
@@ -87,17 +108,8 @@ fn a_copy_that_fails_leaves_the_old_database_as_it_was() {
 #[test]
 fn an_import_that_fails_says_so() {
     let (workload, bytes) = old();
-    let db = Database::open_on(MemoryDisk::of(bytes), options(40)).unwrap();
-    let mut lines = Vec::new();
-    db.export::<Error>(&mut |_, _, _| {}, |line| {
-        lines.push(line.to_owned());
-        Ok(())
-    })
-    .unwrap();
-    let import = |disk: Arc<dyn Disk>| {
-        let mut lines = lines.iter().map(|line| Ok(line.clone()));
-        Database::import_onto(disk, &mut lines, MEMORY, &mut |_, _, _| {}).map(|_| ())
-    };
+    let lines = exported(&open(&bytes));
+    let import = |disk| import(&lines, disk);
     let onto = MemoryDisk::of(Vec::new());
     let clock = FailingDisk::over(onto.clone(), NEVER);
     import(clock.clone()).unwrap();
@@ -110,4 +122,40 @@ fn an_import_that_fails_says_so() {
         told += check_error(&format!("import, {failure:?}"), import(failing));
     }
     assert!(told as u64 > FAILURES - 4, "{told} failures were told");
+}
+
+/// What is left of a new medium when the system stops at each sync and when all is said to be done: how many images.
+fn crash_beside(name: &str, workload: &Workload, disk: &CrashDisk) -> usize {
+    let (mut images, history) = (0, disk.history());
+    let syncs = history.syncs();
+    history.epochs(|number, epoch| {
+        for (seed, survives) in (0..).zip(WAYS) {
+            let mut rng = Rng(number as u64 * 8 + seed);
+            let early = MemoryDisk::of(epoch.crash(epoch.moment(&mut rng), survives, &mut rng));
+            // It is in nobody's place yet: whatever is found there, it is said.
+            let _ = Database::open_on(early, options(40)).and_then(|db| db.verify(true));
+            images += 1;
+            if number + 1 >= syncs {
+                let name = format!("{name}, {survives:?} of what came after the last sync");
+                check_whole(&name, workload, MemoryDisk::of(epoch.crash(epoch.end(), survives, &mut rng)));
+            }
+        }
+    });
+    images
+}
+
+#[test]
+fn a_copy_that_is_done_survives_a_crash() {
+    let (workload, bytes) = old();
+    let crash = |name: &str, write: &dyn Fn(Arc<dyn Disk>) -> Result<()>| {
+        let disk = CrashDisk::over(Vec::new());
+        write(disk.clone()).unwrap();
+        let images = crash_beside(name, &workload, &disk);
+        eprintln!("{name}: {images} images over {} syncs of the new medium", disk.history().syncs());
+    };
+    for (verb, work) in works() {
+        crash(verb, &|disk| work(&open(&bytes), disk));
+    }
+    let lines = exported(&open(&bytes));
+    crash("import", &|disk| import(&lines, disk));
 }

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 const DOCUMENTS: usize = 300;
 
 /// Rounds of killing each verb: some here, hundreds where the environment asks for them.
-fn rounds() -> usize {
+pub fn rounds() -> usize {
     std::env::var("SKETCHDB_KILLS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(10)
 }
 
@@ -19,7 +19,7 @@ fn text(number: usize) -> String {
     (0..30).map(|word| format!("word{} ", (number / 3 * 31 + word * word) % 4000)).collect()
 }
 
-fn fill(path: &Path, prefix: &str) {
+pub fn fill(path: &Path, prefix: &str) {
     Database::create(path, &Params::default()).unwrap();
     let db = Database::open(path, Options { flush_contents: 60, ..Options::default() }).unwrap();
     let documents = (0..DOCUMENTS).map(|number| {
@@ -31,7 +31,7 @@ fn fill(path: &Path, prefix: &str) {
     db.close().unwrap();
 }
 
-fn check(path: &Path, prefix: &str) {
+pub fn check(path: &Path, prefix: &str) {
     let db = Database::open(path, Options::default()).unwrap();
     for number in 0..DOCUMENTS {
         let there = db.get(&format!("{prefix}{number}")).unwrap().is_some();
@@ -42,7 +42,7 @@ fn check(path: &Path, prefix: &str) {
 }
 
 /// Runs the command and kills it after a while; how long it took, when it came to its end before.
-fn run(args: &[&str], at_most: Option<Duration>) -> Option<Duration> {
+pub fn run(args: &[&str], at_most: Option<Duration>) -> Option<Duration> {
     let mut command = Command::new(env!("CARGO_BIN_EXE_sketchdb"));
     command.args(args).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let started = Instant::now();

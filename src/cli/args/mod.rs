@@ -11,7 +11,7 @@ use crate::say::say;
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use sketchdb::{AddOptions, DedupOptions, Keep, Params, Policy, Result};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 use values::{clock, size};
@@ -94,6 +94,20 @@ pub enum Verb {
 }
 
 impl Verb {
+    /// The database that is changed where it is.
+    pub fn changes(&self) -> Option<&Path> {
+        match self {
+            Verb::Add(verb) => Some(&verb.db),
+            Verb::Remove(verb) => Some(&verb.db),
+            Verb::Expire(verb) => Some(&verb.db),
+            Verb::Merge(verb) => Some(&verb.into),
+            Verb::Import(verb) => Some(&verb.db),
+            Verb::Compact(verb) => Some(&verb.db),
+            Verb::Rebuild(verb) => Some(&verb.db),
+            _ => None,
+        }
+    }
+
     fn lacks_input(&self) -> bool {
         match self {
             Verb::Add(verb) => verb.inputs.inputs.is_empty(),

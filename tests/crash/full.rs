@@ -1,0 +1,226 @@
+//! Proves that a full disk is said to be full, that what was acknowledged is there and can be asked for, and that no verb
+//! harms a file or leaves another.
+//!
+//! The disk is a small file system in memory. Where mounting is not permitted, the test runs itself again among users and
+//! mounts of its own.
+
+use super::common::rng::Rng;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+const DOCUMENTS: usize = 30_000;
+/// Says that this is the run among mounts of its own.
+const UNSHARED: &str = "SKETCHDB_UNSHARED";
+
+/// A small file system, and a folder beside it.
+struct Disk {
+    folder: tempfile::TempDir,
+}
+
+impl Disk {
+    /// `None` when mounting is not permitted.
+    fn mount(megabytes: usize) -> Option<Self> {
+        let disk = Disk { folder: tempfile::tempdir().unwrap() };
+        std::fs::create_dir(disk.root()).unwrap();
+        let size = format!("size={megabytes}m");
+        let mount =
+            Command::new("mount").args(["-t", "tmpfs", "-o", &size, "none"]).arg(disk.root()).output();
+        mount.is_ok_and(|mount| mount.status.success()).then_some(disk)
+    }
+
+    fn root(&self) -> PathBuf {
+        self.folder.path().join("disk")
+    }
+
+    fn file(&self, name: &str) -> String {
+        self.root().join(name).to_str().unwrap().to_owned()
+    }
+
+    fn beside(&self, name: &str) -> String {
+        self.folder.path().join(name).to_str().unwrap().to_owned()
+    }
+
+    fn names(&self) -> Vec<String> {
+        let entries = std::fs::read_dir(self.root()).unwrap();
+        let mut names: Vec<_> =
+            entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    /// Takes all the room that there is.
+    fn fill(&self) {
+        let mut file = std::fs::File::create(self.root().join("filler")).unwrap();
+        while file.write_all(&[1; 4096]).is_ok() {}
+    }
+}
+
+impl Drop for Disk {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(self.root()).output();
+    }
+}
+
+fn text(number: usize) -> String {
+    let mut rng = Rng(number as u64);
+    (0..60).map(|_| format!("w{} ", rng.below(5000))).collect()
+}
+
+fn run(args: &[&str], stdin: &str) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_sketchdb"));
+    command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut pipe = child.stdin.take().unwrap();
+    std::thread::scope(|scope| {
+        // A command that fails early reads nothing.
+        scope.spawn(move || drop(pipe.write_all(stdin.as_bytes())));
+        child.wait_with_output().unwrap()
+    })
+}
+
+/// Runs what must fail for want of room, name where, and say what to do.
+fn refused(args: &[&str], place: &str) {
+    check_refused(&run(args, ""), args, place);
+}
+
+fn check_refused(output: &Output, args: &[&str], place: &str) {
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(5), "{args:?}: {said}");
+    assert!(said.contains("No space left") && said.contains(place), "{args:?} said: {said}");
+    assert!(said.contains("make room"), "{args:?} does not say what to do: {said}");
+}
+
+fn done(args: &[&str]) -> String {
+    let output = run(args, "");
+    assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// Runs a test with a small disk, or says why it does not.
+fn with_disk(name: &str, megabytes: usize, test: impl FnOnce(&Disk)) {
+    if let Some(disk) = Disk::mount(megabytes) {
+        return test(&disk);
+    }
+    if std::env::var_os(UNSHARED).is_some() {
+        return eprintln!("{name}: not tested: mounting is not permitted, not even with `unshare -rm`");
+    }
+    let own = std::env::current_exe().unwrap();
+    let mut again = Command::new("unshare");
+    again.arg("-rm").arg(own).args([&format!("full::{name}"), "--exact", "--nocapture"]);
+    match again.env(UNSHARED, "1").status() {
+        Ok(status) if status.success() => {}
+        Ok(status) if status.code() == Some(101) => panic!("among mounts of its own"),
+        _ => eprintln!("{name}: not tested: neither `mount` nor `unshare -rm` is permitted"),
+    }
+}
+
+/// Adds until the disk is full: the keys whose verdicts were printed.
+fn add_until_full(db: &str) -> Vec<String> {
+    let lines: String = (0..DOCUMENTS)
+        .map(|number| format!("{{\"id\":\"k{number}\",\"text\":\"{}\"}}\n", text(number)))
+        .collect();
+    let args = ["--json", "add", db, "-", "--format", "jsonl"];
+    let output = run(&args, &lines);
+    check_refused(&output, &args, db);
+    let verdicts = String::from_utf8(output.stdout).unwrap();
+    let key =
+        |line| serde_json::from_str::<serde_json::Value>(line).unwrap()["key"].as_str().unwrap().to_owned();
+    verdicts.lines().map(key).collect()
+}
+
+/// Checks that a database has every key, and what else it holds.
+fn check_keys(db: &str, keys: &[String]) {
+    let opened = sketchdb::Database::open(Path::new(db), sketchdb::Options::default()).unwrap();
+    for key in keys {
+        assert!(opened.get(key).unwrap().is_some(), "{key} was acknowledged");
+    }
+    assert_eq!(opened.verify(true).unwrap().damage, []);
+    opened.close().unwrap();
+}
+
+/// Asks a database on the full disk: it answers, unless there was not even room to recover it. Whether it answered.
+fn ask(db: &str, args: &[&str]) -> bool {
+    let output = run(args, &text(0));
+    let said = String::from_utf8_lossy(&output.stderr);
+    match output.status.code() {
+        Some(0 | 1) => true,
+        Some(6) if said.contains(&format!("{db} was not closed cleanly")) => false,
+        _ => panic!("{args:?} on the full disk: {said}"),
+    }
+}
+
+/// Does on the full disk all that can be done: how many of how many questions were answered.
+fn use_on_full(disk: &Disk, db: &str, keys: &[String]) -> (usize, usize) {
+    let reading: [&[&str]; 5] = [
+        &["stats", db],
+        &["get", db, &keys[0]],
+        &["verify", db, "--deep"],
+        &["clusters", db],
+        &["query", db, "-"],
+    ];
+    let ask_all = || reading.iter().filter(|args| ask(db, args)).count();
+    let mut answered = ask_all();
+    let (left, root) = (disk.names(), disk.root());
+    for args in [&["remove", db, &keys[1]][..], &["compact", db], &["rebuild", db]] {
+        match run(args, "") {
+            done if done.status.success() => assert_eq!(args[0], "remove"),
+            output => check_refused(&output, args, root.to_str().unwrap()),
+        }
+        assert_eq!(disk.names(), left, "{args:?} left something");
+        answered += ask_all();
+    }
+    (answered, 4 * reading.len())
+}
+
+#[test]
+fn what_was_acknowledged_is_there_when_the_disk_is_full() {
+    with_disk("what_was_acknowledged_is_there_when_the_disk_is_full", 6, |disk| {
+        let (db, larger) = (disk.file("db"), disk.beside("larger"));
+        let mut keys = add_until_full(&db);
+        assert!(!keys.is_empty() && keys.len() < DOCUMENTS, "{} were added", keys.len());
+        disk.fill();
+        let (answered, asked) = use_on_full(disk, &db, &keys);
+        eprintln!(
+            "a full disk: {} documents acknowledged and there, {answered} of {asked} questions answered",
+            keys.len()
+        );
+        std::fs::copy(&db, &larger).unwrap();
+        keys.remove(1);
+        check_keys(&larger, &keys);
+        done(&["add", &larger, file!()]);
+        std::fs::remove_file(&larger).unwrap();
+    });
+}
+
+#[test]
+fn outputs_that_find_no_room_are_not_there() {
+    with_disk("outputs_that_find_no_room_are_not_there", 8, |disk| {
+        let (input, db) = (disk.beside("in.jsonl"), disk.beside("db"));
+        let lines: String = (0..200)
+            .map(|number| format!("{{\"id\":\"k{number}\",\"text\":\"{}\"}}\n", text(number / 2)))
+            .collect();
+        std::fs::write(&input, &lines).unwrap();
+        done(&["add", &db, &input]);
+        let exported = disk.beside("export");
+        std::fs::write(&exported, done(&["export", &db])).unwrap();
+        disk.fill();
+        let ([small, large], root) = ([disk.file("out"), disk.beside("out")], disk.root());
+        let root = root.to_str().unwrap();
+        for keep in ["first", "longest"] {
+            for (output, removed) in [(&small, &large), (&large, &small)] {
+                refused(&["dedup", &input, "--output", output, "--removed", removed, "--keep", keep], root);
+                assert!(!Path::new(&large).exists(), "--keep {keep}: one of two outputs took its place");
+                assert_eq!(disk.names(), ["filler"]);
+            }
+        }
+        refused(&["import", &small, &exported], root);
+        refused(&["create", &small], root);
+        assert_eq!(disk.names(), ["filler"]);
+        let out = std::fs::File::create(&small).unwrap();
+        let export = Command::new(env!("CARGO_BIN_EXE_sketchdb")).args(["export", &db]).stdout(out).output();
+        let export = export.unwrap();
+        let said = String::from_utf8_lossy(&export.stderr);
+        assert!(export.status.code() == Some(5) && said.contains("stdout: No space left"), "{said}");
+    });
+}
