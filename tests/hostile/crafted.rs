@@ -7,10 +7,10 @@ use super::rows::*;
 use super::sealed::{crafted, sealed, unsealed};
 use super::{PAGE, whole};
 use redb::{ReadableTable, WriteTransaction};
-use sketchdb::{ClusterOptions, Database, Disk, Error, Options, PairOptions, Params};
+use sketchdb::{ClusterOptions, Database, Error, Options, PairOptions, Params};
 use std::ops::ControlFlow;
 use std::sync::mpsc::channel;
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Mutex, OnceLock};
 use std::time::Duration;
 
 const FLUSH: u64 = 16;
@@ -279,16 +279,6 @@ fn set_marks(of: &WriteTransaction, key: (u8, u64), row: &[u8]) {
 /// The first cluster of several members.
 fn cluster(of: &WriteTransaction) -> (u64, u64) {
     of.open_table(MEMBERS).unwrap().iter().unwrap().next().unwrap().unwrap().0.value()
-}
-
-fn change_params(of: &WriteTransaction, from: &str, to: &str) {
-    let mut meta = of.open_table(META).unwrap();
-    let mut frame = meta.get("params").unwrap().unwrap().value().to_vec();
-    let at = frame.windows(from.len()).position(|part| part == from.as_bytes()).unwrap();
-    frame.splice(at..at + from.len(), to.bytes());
-    let body = (frame.len() - FRAME_HEADER) as u32;
-    frame[24..28].copy_from_slice(&body.to_le_bytes());
-    meta.insert("params", &sealed_frame(frame)[..]).unwrap();
 }
 
 #[test]

@@ -123,3 +123,14 @@ pub fn run_row(of: &WriteTransaction, run: u64, key: u32) -> Vec<u8> {
     change_row(of, run, key, |row| out = row.clone());
     out
 }
+
+/// Changes a part of the parameters.
+pub fn change_params(of: &WriteTransaction, from: &str, to: &str) {
+    let mut meta = of.open_table(META).unwrap();
+    let mut frame = meta.get("params").unwrap().unwrap().value().to_vec();
+    let at = frame.windows(from.len()).position(|part| part == from.as_bytes()).unwrap();
+    frame.splice(at..at + from.len(), to.bytes());
+    let body = (frame.len() - FRAME_HEADER) as u32;
+    frame[24..28].copy_from_slice(&body.to_le_bytes());
+    meta.insert("params", &sealed_frame(frame)[..]).unwrap();
+}
