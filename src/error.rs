@@ -91,6 +91,16 @@ impl Error {
         Error::Corrupt { at: at.to_string(), what: what.to_string() }
     }
 
+    /// The same damage, placed in the row that it was found in, unless a page is its place.
+    pub(crate) fn within(self, row: impl fmt::Display) -> Self {
+        match self {
+            Error::Corrupt { at, what } if !at.starts_with("page at") => {
+                Error::corrupt(row, format!("{at}: {what}"))
+            }
+            other => other,
+        }
+    }
+
     pub(crate) fn io(doing: impl fmt::Display, source: std::io::Error) -> Self {
         Error::Io { doing: doing.to_string(), source }
     }

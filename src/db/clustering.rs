@@ -4,7 +4,7 @@
 //! the older; going up shortens the way for the next time (Tarjan's path compression), so that a union costs next to
 //! nothing however large the clusters are. The members are kept beside it as bitmaps.
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::id::{ClusterId, ContentId};
 use crate::sketch::Sample;
 use crate::store::clusters::ClusterRows;
@@ -151,6 +151,9 @@ impl<'v> Clustering<'v> {
 /// What stands for a stored cluster, when that is not its first member.
 pub(crate) fn representative(rows: &ClusterRows, cluster: ClusterId) -> Result<Option<Representative>> {
     let Some(bytes) = rows.representative(cluster.0)? else { return Ok(None) };
-    let record = RepresentativeRecord::decode(&bytes)?;
-    Ok(Some(Representative { members: record.members, sample: Sample::decode(record.sample)? }))
+    let decoded = || {
+        let record = RepresentativeRecord::decode(&bytes)?;
+        Ok(Representative { members: record.members, sample: Sample::decode(record.sample)? })
+    };
+    decoded().map(Some).map_err(|error: Error| error.within(format!("row {} of representatives", cluster.0)))
 }

@@ -53,7 +53,7 @@ impl Database {
             Ok(())
         })
         // This file is to stay as it is: closing it would flush what is in memory, and the disk may be full.
-        .inspect_err(|error| drop(self.fail(error)))?;
+        .inspect_err(|error| drop(self.commits().fail(error)))?;
         let counters = self.view().counters;
         Ok(Compacted {
             documents: counters.documents,

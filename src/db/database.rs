@@ -111,7 +111,7 @@ impl Database {
             }
             outcome = Self::open(path, options.clone()).map(|db| {
                 // Closing would flush what is in memory.
-                db.fail(&Error::Failed("it was opened to be recovered".into()));
+                db.commits.fail(&Error::Failed("it was opened to be recovered".into()));
             });
         }
         outcome
@@ -133,7 +133,8 @@ impl Database {
             true => StoreFile::open_read_only(Box::new(disk.clone()), cache, path)?,
             false => StoreFile::open_writable(Box::new(disk.clone()), cache)?,
         };
-        let params = Params::from_json(&file.params()?)?;
+        let params = file.params().and_then(|json| Params::from_json(&json));
+        let params = params.map_err(|error| error.within("meta row params"))?;
         check_known_answer(&params, &file.meta(KNOWN_ANSWER)?)?;
         let indexing = params.indexing()?;
         let filters = FilterBudget::new(options.memory / 8);

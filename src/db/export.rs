@@ -1,7 +1,7 @@
 //! `export`: everything that lives in a database as JSON lines, complete and lossless: the way to other systems and versions.
 //!
 //! First the parameters, then each content with its sketches (hexadecimal digits of the stored forms), then each document,
-//! then what stands for clusters, and a last line that says how many there were. `schema/format.md`, "Export".
+//! then what stands for clusters, and a last line that says how many there were, with a checksum. `schema/format.md`, "Export".
 
 use super::clustering;
 use super::copy::Progress;
@@ -13,11 +13,11 @@ use crate::id::{ClusterId, ContentId};
 use crate::sketch::portable::hex;
 use crate::store::record::ContentRecord;
 use crate::store::view::View;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
 
 /// The version of the lines.
-pub(super) const VERSION: u32 = 1;
+pub(super) const VERSION: u32 = 2;
 
 /// A line of an export.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -52,9 +52,13 @@ pub(super) struct Content {
     pub document: u64,
     pub hash: String,
     pub bytes: u64,
+    #[serde(deserialize_with = "given")]
     pub sample: Option<String>,
+    #[serde(deserialize_with = "given")]
     pub signature: Option<String>,
+    #[serde(deserialize_with = "given")]
     pub simhash: Option<String>,
+    #[serde(deserialize_with = "given")]
     pub edit: Option<String>,
 }
 
@@ -75,7 +79,9 @@ pub(super) struct DocumentLine {
     pub id: u64,
     pub key: String,
     pub content: u64,
+    #[serde(deserialize_with = "given")]
     pub first_seen: Option<u64>,
+    #[serde(deserialize_with = "given")]
     pub last_seen: Option<u64>,
 }
 
@@ -87,12 +93,35 @@ pub(super) struct ClusterLine {
     pub representative: String,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct End {
     pub contents: u64,
     pub passages: u64,
     pub documents: u64,
+    /// The checksum of all lines before.
+    pub blake3: String,
+}
+
+/// Reads a value that may be null and not be missing.
+fn given<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+    reader: D,
+) -> std::result::Result<Option<T>, D::Error> {
+    Option::deserialize(reader)
+}
+
+/// The checksum of lines, each with a line feed behind it.
+#[derive(Default)]
+pub(super) struct Digest(blake3::Hasher);
+
+impl Digest {
+    pub fn take(&mut self, line: &str) {
+        self.0.update(line.as_bytes()).update(b"\n");
+    }
+
+    pub fn digits(&self) -> String {
+        hex(&self.0.finalize().as_bytes()[..16])
+    }
 }
 
 impl Database {
@@ -107,8 +136,13 @@ impl Database {
         }
         let view = self.view();
         let mut failed = None;
-        let mut line = |line: &Line| {
-            let text = serde_json::to_string(line).map_err(|error| Error::Failed(error.to_string()))?;
+        let mut digest = Digest::default();
+        let mut line = |mut line: Line| {
+            if let Line::End(end) = &mut line {
+                end.blake3 = digest.digits();
+            }
+            let text = serde_json::to_string(&line).map_err(|error| Error::Failed(error.to_string()))?;
+            digest.take(&text);
             write(&text).map_err(|error| {
                 failed = Some(error);
                 Error::Failed("to write".into())
@@ -125,11 +159,11 @@ impl Database {
         &self,
         view: &View,
         progress: Progress,
-        line: &mut dyn FnMut(&Line) -> Result<()>,
+        line: &mut dyn FnMut(Line) -> Result<()>,
     ) -> Result<()> {
         let mut end = End::default();
         let parts = self.parts(view)?;
-        line(&Line::Sketchdb(header(self.params(), view)?))?;
+        line(Line::Sketchdb(header(self.params(), view)?))?;
         view.contents_from(0, |id, record| {
             if !view.is_alive(ContentId(id)) {
                 return Ok(());
@@ -139,13 +173,13 @@ impl Database {
             if end.contents % 4096 == 0 {
                 progress("export contents", end.contents, view.counters.contents);
             }
-            line(&content_line(view, &parts, id, &record)?)
+            line(content_line(view, &parts, id, &record)?)
         })?;
         view.living_documents(0, |id, document| {
             end.documents += 1;
             let (key, content) = (document.key, document.content.0);
             let (first_seen, last_seen) = (document.first_seen, document.last_seen);
-            line(&Line::Document(DocumentLine { id: id.0, key, content, first_seen, last_seen }))?;
+            line(Line::Document(DocumentLine { id: id.0, key, content, first_seen, last_seen }))?;
             Ok(true)
         })?;
         view.clusters.each(|cluster, members| {
@@ -158,13 +192,13 @@ impl Database {
                 return Ok(());
             };
             let (id, members) = (cluster.0, representative.members);
-            line(&Line::Cluster(ClusterLine {
+            line(Line::Cluster(ClusterLine {
                 id,
                 members,
                 representative: hex(&representative.sample.encode()),
             }))
         })?;
-        line(&Line::End(end))
+        line(Line::End(end))
     }
 }
 

@@ -3,7 +3,7 @@
 use super::clustering::Representative;
 use super::copy::{Postings, Progress, complete, post_content, write_anew};
 use super::database::{Database, Options, check_known_answer, new_id};
-use super::export::{ClusterLine, Content, DocumentLine, End, Header, Line, PassageLine, VERSION};
+use super::export::{ClusterLine, Content, Digest, DocumentLine, End, Header, Line, PassageLine, VERSION};
 use super::merge::Merged;
 use super::params::Params;
 use crate::error::{Error, Result};
@@ -58,7 +58,11 @@ impl Database {
         let first = numbered.next().map(|(_, line)| line).transpose().map_err(|error| reading(0, error))?;
         let header = match first.as_deref().map(serde_json::from_str) {
             Some(Ok(Line::Sketchdb(header))) if header.export == VERSION => header,
-            _ => return Err(wrong(0, "it is not the first line of an export of this version")),
+            Some(Ok(Line::Sketchdb(Header { export, .. }))) => {
+                let what = format!("it is of version {export}, and {VERSION} is read: export it again");
+                return Err(wrong(0, what));
+            }
+            _ => return Err(wrong(0, "it is not the first line of an export")),
         };
         if (header.next_document | header.next_content) >> 48 != 0 {
             return Err(wrong(0, "its numbers are beyond what a file can hold"));
@@ -70,6 +74,7 @@ impl Database {
             })?;
         check_known_answer(&params, &bytes(&header.known_answer)?)?;
         let mut importing = Importing::new(&params, memory)?;
+        importing.digest.take(first.as_deref().unwrap_or_default());
         let before = Counters {
             next_document: header.next_document,
             next_content: header.next_content,
@@ -113,6 +118,7 @@ struct Importing<'p> {
     last: [Option<u64>; 3],
     seen: End,
     end: Option<End>,
+    digest: Digest,
     /// Contents and their documents; clusters and their contents.
     held: Option<Sorter<2>>,
     clustered: Option<Sorter<2>>,
@@ -135,6 +141,7 @@ impl<'p> Importing<'p> {
             last: [None; 3],
             seen: End::default(),
             end: None,
+            digest: Digest::default(),
             held: sorter(),
             clustered: sorter(),
             postings: Some(Sorter::new(memory / 4)),
@@ -150,6 +157,9 @@ impl<'p> Importing<'p> {
             return Ok(());
         }
         let line: Line = serde_json::from_str(text).map_err(|error| wrong(number, error))?;
+        if !matches!(line, Line::End(_)) {
+            self.digest.take(text);
+        }
         let taken = match line {
             _ if self.end.is_some() => Err(Error::invalid("it", "nothing may follow the end")),
             Line::Sketchdb(_) => Err(Error::invalid("it", "parameters stand on the first line only")),
@@ -286,8 +296,13 @@ impl<'p> Importing<'p> {
     /// Checks that everything came, and once, and hands over the holders of each content.
     fn finish(&mut self, builder: &mut Builder) -> Result<Postings<'static>> {
         let refuse = |what: &str| Err(Error::invalid("the export", what));
-        if self.end != Some(self.seen) {
+        let Some(end) = self.end.take() else { return refuse("it is cut off: its last line is missing") };
+        let same = End { blake3: end.blake3.clone(), ..self.seen.clone() } == end;
+        if !same {
             return refuse("it is cut off, or lines are missing: its last line counts others");
+        }
+        if end.blake3 != self.digest.digits() {
+            return refuse("it is not what was exported: its checksum does not hold");
         }
         if twice(self.keys.take())? || twice(self.hashes.take())? {
             return refuse("it has a key or a text twice");

@@ -1,8 +1,10 @@
 //! Salvaging: a new file from every record of a damaged one that is still whole, with a list of what is lost.
 
+use super::add::check_key;
 use super::copy::{Postings, Progress, complete, post_content, write_anew};
 use super::database::{Database, Options, check_known_answer};
 use super::params::Params;
+use super::verify::check_sketches;
 use crate::error::{Error, Result};
 use crate::id::ContentId;
 use crate::index::indexing::Indexing;
@@ -83,6 +85,7 @@ impl Database {
             frames: &frames,
             remains: &remains,
             indexing: params.indexing()?,
+            params: &params,
             memory,
             salvaged: Salvaged { changes_known: remains.is_whole(), ..Salvaged::default() },
         };
@@ -101,6 +104,7 @@ struct Salvaging<'s> {
     frames: &'s Frames,
     remains: &'s Remains,
     indexing: Indexing,
+    params: &'s Params,
     memory: usize,
     salvaged: Salvaged,
 }
@@ -110,7 +114,7 @@ impl Salvaging<'_> {
         let twice = self.keys_given_twice()?;
         let mut whole = IdSet::new();
         self.frames.records(self.damaged, Kind::Contents, self.memory / 8, |id, record| {
-            if ContentRecord::decode(record)?.passage.is_none() {
+            if self.readable(record).is_some_and(|record| record.passage.is_none()) {
                 whole.insert(id);
             }
             Ok(())
@@ -146,13 +150,20 @@ impl Salvaging<'_> {
         Ok(Postings::Sorted(postings))
     }
 
+    /// A content whose record and sketches are what the parameters say.
+    fn readable<'r>(&self, record: &'r [u8]) -> Option<ContentRecord<'r>> {
+        let record = ContentRecord::decode(record).ok()?;
+        check_sketches(self.params, &record).ok().map(|()| record)
+    }
+
     /// Every document that was not removed, as far as that is known, in its newest state.
     fn documents(&self, mut each: impl FnMut(u64, StoredDocument) -> Result<()>) -> Result<()> {
         self.frames.records(self.damaged, Kind::Documents, self.memory / 8, |id, record| {
-            let document = StoredDocument::recorded(DocumentRecord::decode(record)?);
-            match self.remains.newest(id, document) {
-                Some(document) => each(id, document),
-                None => Ok(()),
+            // A record that cannot be read is lost, and harms no other.
+            let Ok(record) = DocumentRecord::decode(record) else { return Ok(()) };
+            match self.remains.newest(id, StoredDocument::recorded(record)) {
+                Some(document) if check_key(&document.key).is_ok() => each(id, document),
+                _ => Ok(()),
             }
         })
     }
@@ -179,7 +190,7 @@ impl Salvaging<'_> {
         let mut held = held.finish()?.peekable();
         let mut copied = IdSet::new();
         self.frames.records(self.damaged, Kind::Contents, self.memory / 8, |id, bytes| {
-            let record = ContentRecord::decode(bytes)?;
+            let Some(record) = self.readable(bytes) else { return Ok(()) };
             if let Some(passage) = record.passage {
                 if copied.contains(passage.parent) {
                     builder.content(ContentId(id), &record)?;

@@ -124,7 +124,10 @@ impl Database {
             }
             Ok(())
         })?;
-        Ok(view.counters.contents - joined + clusters)
+        let alone = view.counters.contents.checked_sub(joined);
+        alone
+            .map(|alone| alone + clusters)
+            .ok_or_else(|| Error::corrupt("meta row counters", "less is alive than is in clusters"))
     }
 
     /// The state of the database. Reads every page in use to measure them.

@@ -1,17 +1,19 @@
 //! `verify`: whether a file is what was written, and whether its parts agree.
 
+use super::clustering;
 use super::copy::derived;
 use super::database::{Database, Options};
+use super::params::Params;
 use super::reader::Reader;
 use crate::error::{Error, Result};
-use crate::id::{ContentId, DocId};
+use crate::id::{ClusterId, ContentId, DocId};
 use crate::index::term::Address;
 use crate::sketch::{EditSignature, Sample};
 use crate::store::disk::{Disk, FileDisk};
-use crate::store::pages;
 use crate::store::postings::IdSet;
 use crate::store::record::ContentRecord;
 use crate::store::salvage;
+use crate::store::seals;
 use crate::store::view::View;
 use std::path::Path;
 use std::sync::Arc;
@@ -126,7 +128,7 @@ impl Database {
 
 impl Verified {
     fn check_seals(&mut self, disk: &Arc<dyn Disk>) -> Result<()> {
-        let checked = pages::check_all(disk.clone(), &mut |broken| {
+        let checked = seals::check_all(disk.clone(), &mut |broken| {
             self.damage(format!("page at byte {}", broken.at), broken.what)
         });
         self.pages = checked?;
@@ -156,7 +158,7 @@ impl Verified {
             } else {
                 contents += 1
             }
-            if let Err(error) = check_sketches(db, &record) {
+            if let Err(error) = check_sketches(db.params(), &record) {
                 self.damage(format!("content {id}"), error);
             }
             Ok(())
@@ -178,8 +180,10 @@ impl Verified {
     }
 
     fn check_documents(&mut self, view: &View, living: &IdSet) -> Result<()> {
+        let mut there = IdSet::new();
         view.living_documents(0, |id, document| {
             self.documents += 1;
+            there.insert(id.0);
             let held = match living.contains(document.content.0) {
                 true => {
                     let founder = view.content(document.content, |record| Ok(DocId(record.founder)))?;
@@ -203,6 +207,17 @@ impl Verified {
             held += founder
                 .map_or(Ok(0), |founder| view.holders(ContentId(content), founder).map(|set| set.len()))?;
         }
+        view.each_amended(&mut |id| {
+            if !there.contains(id) {
+                self.damage(format!("row {id} of amendments"), "there is no such document");
+            }
+        })?;
+        view.each_held(&mut |content| {
+            if !living.contains(content) {
+                self.damage(format!("holders of content {content}"), "there is no such content");
+            }
+            Ok(())
+        })?;
         let counted = view.counters.documents;
         if (self.documents, held) != (counted, counted) {
             self.damage(
@@ -215,7 +230,7 @@ impl Verified {
 
     fn check_runs(&mut self, view: &View) -> Result<()> {
         for run in &view.runs {
-            let checked = run.check();
+            let checked = run.check(view.prefixes());
             match checked {
                 Ok(entries) => self.entries += entries,
                 Err(error) => self.note(Err(error))?,
@@ -249,6 +264,13 @@ impl Verified {
                     self.damage(format!("cluster {cluster}"), "its first member is another")
                 }
                 None => {}
+            }
+            Ok(())
+        })?;
+        view.clusters.each_represented(|cluster| {
+            clustering::representative(&view.clusters, ClusterId(cluster))?;
+            if view.cluster(ContentId(cluster))?.0 != cluster {
+                self.damage(format!("row {cluster} of representatives"), "there is no such cluster");
             }
             Ok(())
         })?;
@@ -290,11 +312,11 @@ impl Verified {
 }
 
 /// Whether the sketches of a record are what the parameters say.
-fn check_sketches(db: &Database, record: &ContentRecord) -> Result<()> {
+pub(super) fn check_sketches(params: &Params, record: &ContentRecord) -> Result<()> {
     let wrong = |what| Err(Error::corrupt("record", what));
     let sample = record.sample.map(Sample::decode).transpose()?;
     record.edit.map(EditSignature::decode).transpose()?;
-    let params = &db.params().sketch;
+    let params = &params.sketch;
     if sample.is_some_and(|sample| sample.values().len() > params.sample) {
         return wrong("its sample has more values than the parameters say");
     }

@@ -81,6 +81,11 @@ impl<'a> Block<'a> {
         Ok(Block { first: field(head, 24, 48), terms, count, number_width, code })
     }
 
+    /// The first address, and the bits of a number.
+    pub fn shape(&self) -> (Address, u32) {
+        (Address::from_bits(self.first), self.number_width)
+    }
+
     /// How many entries the block has.
     pub fn len(&self) -> usize {
         self.count

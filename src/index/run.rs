@@ -48,8 +48,12 @@ impl RunBuilder {
         RunBuilder { number_width, prefixes, waiting, firsts, keys, directory }
     }
 
-    /// Takes the next entry, in ascending order.
+    /// Takes the next entry, in ascending order: what a damaged run gives may not be.
     pub fn push(&mut self, entry: Entry, sink: &mut impl RunSink) -> Result<()> {
+        let last = self.waiting.last().map(|last| last.address).max(self.directory.firsts.last().copied());
+        if last.is_some_and(|last| entry.address < last) {
+            return Err(Error::corrupt("runs", "their entries do not ascend"));
+        }
         let full = self.waiting.len() == block::MOST_ENTRIES;
         if full || self.waiting.last().is_some_and(|last| last.address.space() != entry.address.space()) {
             self.cut(if full { 1 } else { self.waiting.len() }, sink)?;
@@ -135,6 +139,11 @@ impl Directory {
         self.firsts.get(block).copied()
     }
 
+    /// The group of a block.
+    pub fn group_of(&self, block: usize) -> usize {
+        self.groups.partition_point(|&end| end as usize <= block)
+    }
+
     /// How many groups there are.
     pub fn groups(&self) -> usize {
         self.groups.len()
@@ -175,7 +184,7 @@ impl Directory {
         let end = self.firsts.partition_point(|first| first <= range.end());
         let mut block = start;
         while block < end {
-            let group = self.groups.partition_point(|&end| end as usize <= block);
+            let group = self.group_of(block);
             let group_end = self.groups.get(group).map_or(end, |&group_end| end.min(group_end as usize));
             if source.may_hold(group as u32, key)? {
                 for number in block..group_end {

@@ -13,16 +13,19 @@ pub(crate) struct ClusterRows {
     parents: ReadOnlyTable<u64, u64>,
     members: ReadOnlyTable<(u64, u64), &'static [u8]>,
     representatives: ReadOnlyTable<u64, &'static [u8]>,
+    /// The first content that was not given out.
+    end: u64,
 }
 
 const READING: &str = "read the clusters";
 
 impl ClusterRows {
-    pub fn open(snapshot: &ReadTransaction) -> Result<Self> {
+    pub fn open(snapshot: &ReadTransaction, end: u64) -> Result<Self> {
         Ok(ClusterRows {
             parents: snapshot.open_table(tables::PARENTS).doing(READING)?,
             members: snapshot.open_table(tables::MEMBERS).doing(READING)?,
             representatives: snapshot.open_table(tables::REPRESENTATIVES).doing(READING)?,
+            end,
         })
     }
 
@@ -41,9 +44,18 @@ impl ClusterRows {
     pub fn member_row(&self, cluster: u64, row: u64) -> Result<IdSet> {
         let mut set = IdSet::new();
         if let Some(bitmap) = self.members.get((cluster, row)).doing(READING)? {
-            postings::decode_into(&mut set, row, bitmap.value())?;
+            self.decode_into(&mut set, (cluster, row), bitmap.value())?;
         }
         Ok(set)
+    }
+
+    fn decode_into(&self, set: &mut IdSet, key: (u64, u64), bitmap: &[u8]) -> Result<()> {
+        let wrong = |error: Error| error.within(format!("row {key:?} of members"));
+        postings::decode_into(set, key.1, bitmap).map_err(wrong)?;
+        match set.max().is_none_or(|last| last < self.end) {
+            true => Ok(()),
+            false => Err(wrong(Error::corrupt("bitmap", "it has contents that were never given out"))),
+        }
     }
 
     /// Which rows a cluster has.
@@ -62,7 +74,7 @@ impl ClusterRows {
                 each(ClusterId(done), members)?;
             }
             let (_, members) = open.get_or_insert_with(|| (cluster, IdSet::new()));
-            postings::decode_into(members, number, bitmap.value())?;
+            self.decode_into(members, (cluster, number), bitmap.value())?;
         }
         open.map_or(Ok(()), |(cluster, members)| each(ClusterId(cluster), members))
     }
@@ -72,6 +84,14 @@ impl ClusterRows {
         for row in self.parents.iter().doing(READING)? {
             let (content, parent) = row.doing(READING)?;
             each(content.value(), parent.value())?;
+        }
+        Ok(())
+    }
+
+    /// Calls `each` with every cluster that has a row of what stands for it.
+    pub fn each_represented(&self, mut each: impl FnMut(u64) -> Result<()>) -> Result<()> {
+        for row in self.representatives.iter().doing(READING)? {
+            each(row.doing(READING)?.0.value())?;
         }
         Ok(())
     }

@@ -99,6 +99,10 @@ impl StoreFile {
     pub fn open_read_only(disk: Box<dyn Disk>, cache: usize, path: &Path) -> Result<Self> {
         let overlay = Overlay::over(disk).map_err(|error| Error::io("read the database file", error))?;
         let (sealed, superblock) = SealedFile::open(Box::new(overlay))?;
+        // redb may have nothing to repair and yet free pages may be torn.
+        if sealed.is_unclean() {
+            return Err(Error::NeedsRecovery(PathBuf::from(path)));
+        }
         let (redb, recovered) = open_redb(Arc::new(sealed), cache, true, path)?;
         Ok(StoreFile { redb, id: superblock.id, recovered })
     }
@@ -204,14 +208,17 @@ fn open_redb(
         }
     });
     let opened =
-        builder.create_with_backend(Backend(sealed)).map_err(redb::Error::from).map_err(
-            |error| match error {
+        builder.create_with_backend(Backend(sealed.clone())).map_err(redb::Error::from).map_err(|error| {
+            match error {
                 redb::Error::RepairAborted => Error::NeedsRecovery(PathBuf::from(path)),
+                redb::Error::Corrupted(what) if what.contains("truncated") => {
+                    Error::corrupt(sealed.end(), what)
+                }
                 other => match Err::<(), _>(other).doing("open the database") {
                     Err(error) => error,
                     Ok(()) => Error::Failed("to open".into()),
                 },
-            },
-        );
+            }
+        });
     Ok((opened?, recovered.load(Ordering::Relaxed)))
 }

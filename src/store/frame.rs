@@ -115,6 +115,15 @@ impl<'a> Frame<'a> {
         Ok(Frame { first: number(16), slots, records, bytes })
     }
 
+    /// The frame in a row: its first id is the row's key.
+    pub fn of_row(kind: Kind, database: DatabaseId, key: u64, bytes: &'a [u8]) -> Result<Self> {
+        let frame = Self::parse(kind, database, bytes)?;
+        match frame.first == key {
+            true => Ok(frame),
+            false => Err(Error::corrupt("frame", "its first id is not the key of its row")),
+        }
+    }
+
     /// Kind, database, epoch and length of the frame that begins with these bytes, if one does.
     pub fn label(head: &[u8; HEADER]) -> Option<(Kind, DatabaseId, u32, usize)> {
         let kind = match head[5] {
@@ -140,6 +149,12 @@ impl<'a> Frame<'a> {
             true => Ok(()),
             false => Err(Error::corrupt(format!("frame of {}", self.first), "its checksum does not hold")),
         }
+    }
+
+    /// The frame when its crc32 holds and all its records are in it.
+    pub fn whole(self) -> Result<Self> {
+        self.check()?;
+        self.records().try_for_each(|record| record.map(|_| ())).map(|()| self)
     }
 
     /// The records with their ids.

@@ -35,8 +35,9 @@ impl Marks {
             let (key, bitmap) = row.doing(doing)?;
             let (mark, number) = key.value();
             let set = usize::from(mark).checked_sub(1).and_then(|at| sets.get_mut(at));
-            let set = set.ok_or_else(|| Error::corrupt("marks", format!("there is no mark {mark}")))?;
-            postings::decode_into(set, number, bitmap.value())?;
+            let place = || format!("row {:?} of marks", (mark, number));
+            let set = set.ok_or_else(|| Error::corrupt(place(), "there is no such mark"))?;
+            postings::decode_into(set, number, bitmap.value()).map_err(|e| e.within(place()))?;
         }
         let [dead, removed, dirty] = sets.map(Arc::new);
         Ok(Marks { dead, removed, dirty })

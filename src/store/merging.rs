@@ -61,6 +61,7 @@ impl Merging {
     pub fn resume(unfinished: Unfinished, runs: &[OpenRun], prefixes: Prefixes) -> Result<Self> {
         let Unfinished { number, record, directory } = unfinished;
         check_inputs(number, &record, runs)?;
+        check_positions(number, &record, runs)?;
         let inputs = record.building.iter().flatten().map(|input| {
             let run = find(runs, input.run)?;
             Ok((input.run, Cursor::new(input.position(), run.run.directory.blocks() as u32)))
@@ -157,6 +158,35 @@ fn check_inputs(number: u64, record: &RunRecord, runs: &[OpenRun]) -> Result<()>
     }
 }
 
+/// A merge has read all that comes before some address and nothing behind it: what was read of one input is not above
+/// what comes next in another.
+fn check_positions(number: u64, record: &RunRecord, runs: &[OpenRun]) -> Result<()> {
+    let wrong =
+        || Error::corrupt(format!("run {number}"), "it was merged to places that do not fit together");
+    let (mut read, mut next) = (None, None);
+    for input in record.building.iter().flatten() {
+        let source = find(runs, input.run)?;
+        let blocks = source.run.directory.blocks() as u32;
+        // Behind its last block a cursor stands at no entry.
+        if input.block > blocks || (input.block == blocks && input.entry > 0) {
+            return Err(wrong());
+        }
+        let mut cursor = Cursor::new(input.position(), blocks);
+        let ahead = cursor.peek(source)?.map(|entry| entry.address);
+        next = [next, ahead].into_iter().flatten().min();
+        let behind = match (input.block, input.entry) {
+            (0, 0) => None,
+            (block, 0) => source.last_of(block - 1)?,
+            (block, entry) => Cursor::new(Position { block, entry: entry - 1 }, blocks).peek(source)?,
+        };
+        read = read.max(behind.map(|entry| entry.address));
+    }
+    match read.zip(next).is_none_or(|(read, next)| read <= next) {
+        true => Ok(()),
+        false => Err(wrong()),
+    }
+}
+
 fn find(runs: &[OpenRun], number: u64) -> Result<&OpenRun> {
     runs.iter()
         .find(|run| run.run.number == number)
@@ -174,12 +204,9 @@ fn least(
         let Some(entry) = cursor.peek(*source)? else { continue };
         // Of equal addresses the one of the earlier run comes first: its ids are lower.
         if least.is_none_or(|(_, least)| entry.address < least.address) {
-            let own = &source.run.record;
-            let shift = match entry.address.space() {
-                Space::KEYS => own.documents.0 - record.documents.0,
-                _ => own.contents.0 - record.contents.0,
-            };
-            least = Some((index, Entry { number: entry.number + shift as u32, ..entry }));
+            let keys = entry.address.space() == Space::KEYS;
+            let first = if keys { record.documents.0 } else { record.contents.0 };
+            least = Some((index, Entry { number: (source.id(entry)? - first) as u32, ..entry }));
         }
     }
     Ok(least)

@@ -7,6 +7,7 @@
 pub(crate) mod disk;
 pub(crate) mod overlay;
 pub(crate) mod pages;
+pub(crate) mod seals;
 pub(crate) mod tables;
 pub(crate) mod record;
 pub(crate) mod frame;
@@ -16,6 +17,7 @@ pub(crate) mod clusters;
 pub(crate) mod run;
 pub(crate) mod beside;
 pub(crate) mod file;
+pub(crate) mod strays;
 pub(crate) mod view;
 pub(crate) mod walk;
 pub(crate) mod sort;

@@ -21,11 +21,12 @@ use std::collections::hash_map::Entry;
 use std::fmt;
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-const PAGE: usize = 4096;
-const PAGES_IN_GROUP: u64 = 1024;
+pub(super) const PAGE: usize = 4096;
+pub(super) const PAGES_IN_GROUP: u64 = 1024;
 const MAGIC: &[u8; 8] = b"sketchdb";
+const SUPERBLOCK: &str = "superblock (page at byte 0)";
 /// The sector of the header page, and of the superblock: its crc is in its last four bytes.
 const SECTOR: usize = 512;
 /// The most of its page 0 that redb writes.
@@ -33,6 +34,8 @@ const HEADER: usize = 320;
 /// Where redb's header has its flags, and the one that says that a writer has the file open.
 const HEADER_FLAGS: usize = 9;
 const RECOVERY_REQUIRED: u8 = 2;
+/// What is said when a header does not hold, and where it is.
+const STORE_HEADER: &str = "store header (page at byte 8192)";
 /// Where the header's sector has its number, just before its crc.
 const HEADER_NUMBER: std::ops::Range<usize> = SECTOR - 8..SECTOR - 4;
 /// Crc pages kept in memory while unchanged: those of 8 GiB of file.
@@ -57,7 +60,7 @@ impl fmt::Display for BrokenSeal {
 
 impl std::error::Error for BrokenSeal {}
 
-fn broken(at: u64, what: &'static str) -> io::Error {
+pub(super) fn broken(at: u64, what: &'static str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, BrokenSeal { at, what })
 }
 
@@ -87,7 +90,7 @@ impl Superblock {
             });
         }
         if !sector_holds(page, u64::MAX) || page[SECTOR..].iter().any(|&byte| byte != 0) {
-            return Err(Error::corrupt("superblock", "its checksum does not hold"));
+            return Err(Error::corrupt(SUPERBLOCK, "its checksum does not hold"));
         }
         let version = u32::from_le_bytes([page[8], page[9], page[10], page[11]]);
         if version != FORMAT_VERSION {
@@ -116,23 +119,27 @@ fn seal_sector(page: &mut [u8], number: u64) {
     page[SECTOR - 4..SECTOR].copy_from_slice(&seal.to_le_bytes());
 }
 
-fn header_number(page: &[u8]) -> u32 {
+pub(super) fn says_unclean(header: &[u8]) -> bool {
+    header[HEADER_FLAGS] & RECOVERY_REQUIRED != 0
+}
+
+pub(super) fn header_number(page: &[u8]) -> u32 {
     u32::from_le_bytes(page[HEADER_NUMBER].try_into().expect("four bytes"))
 }
 
-fn sector_holds(page: &[u8], number: u64) -> bool {
+pub(super) fn sector_holds(page: &[u8], number: u64) -> bool {
     page[SECTOR - 4..SECTOR] == crc(number, &page[..SECTOR - 4]).to_le_bytes()
 }
 
 /// The crc entries of one group.
 #[derive(Debug)]
-struct CrcPage {
+pub(super) struct CrcPage {
     bytes: Box<[u8; PAGE]>,
     changed: bool,
 }
 
 impl CrcPage {
-    fn entry(&self, index: u64) -> u32 {
+    pub(super) fn entry(&self, index: u64) -> u32 {
         let at = 4 * index as usize;
         u32::from_le_bytes(self.bytes[at..at + 4].try_into().expect("four bytes"))
     }
@@ -160,10 +167,15 @@ pub(crate) struct SealedFile {
 }
 
 impl SealedFile {
-    fn over(disk: Box<dyn Disk>, header: u32, durable: u32) -> Self {
+    pub(super) fn over(disk: Box<dyn Disk>, header: u32, durable: u32) -> Self {
         let (groups, unclean) = (Mutex::default(), false);
         let torn = AtomicBool::new(false);
         SealedFile { disk, groups, header: header.into(), durable: durable.into(), unclean, torn }
+    }
+
+    /// The place where the file ends, in words.
+    pub fn end(&self) -> String {
+        end(self.disk.len().unwrap_or_default())
     }
 
     /// Whether whoever had it open for writing did not close it.
@@ -193,33 +205,43 @@ impl SealedFile {
         let len = disk.len().map_err(reading)?;
         let there = len.min(PAGE as u64) as usize;
         disk.read_at(0, &mut page[..there]).map_err(reading)?;
+        let mut header = [0; PAGE];
+        if logical_len(len) > 0 {
+            disk.read_at(physical(0), &mut header).map_err(reading)?;
+        }
+        // A sealed header behind other first bytes: they are not those of another kind of file.
+        if &page[..8] != MAGIC && sector_holds(&header, 0) {
+            return Err(Error::corrupt(SUPERBLOCK, "its first bytes are not `sketchdb`"));
+        }
         let superblock = Superblock::decode(&page)?;
         // A file cut to nothing would look new to redb.
         if logical_len(len) == 0 || !len.is_multiple_of(PAGE as u64) {
-            return Err(Error::corrupt("file", "it was cut off"));
+            return Err(Error::corrupt(end(len), "it was cut off"));
         }
-        let mut header = [0; PAGE];
-        disk.read_at(physical(0), &mut header).map_err(reading)?;
         if !sector_holds(&header, 0) || header[SECTOR..].iter().any(|&byte| byte != 0) {
-            return Err(Error::corrupt("store header", "its checksum does not hold"));
+            return Err(Error::corrupt(STORE_HEADER, "its checksum does not hold"));
         }
         let mut durable = [0; 4];
         disk.read_at(crc_page(0), &mut durable).map_err(reading)?;
         let (number, durable) = (header_number(&header), u32::from_le_bytes(durable));
         // Numbers begin again behind the last.
         if number.wrapping_sub(durable) > u32::MAX / 2 {
-            return Err(Error::corrupt("store header", "it is older than the rest of the file"));
+            return Err(Error::corrupt(STORE_HEADER, "it is older than the rest of the file"));
         }
-        let unclean = header[HEADER_FLAGS] & RECOVERY_REQUIRED != 0;
+        let unclean = says_unclean(&header);
         Ok((SealedFile { unclean, torn: unclean.into(), ..Self::over(disk, number, durable) }, superblock))
     }
 
-    fn groups(&self) -> MutexGuard<'_, HashMap<u64, CrcPage>> {
+    pub(super) fn groups(&self) -> MutexGuard<'_, HashMap<u64, CrcPage>> {
         self.groups.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The crc page of a group, read when it is not in memory.
-    fn group<'a>(&self, groups: &'a mut HashMap<u64, CrcPage>, group: u64) -> io::Result<&'a mut CrcPage> {
+    pub(super) fn group<'a>(
+        &self,
+        groups: &'a mut HashMap<u64, CrcPage>,
+        group: u64,
+    ) -> io::Result<&'a mut CrcPage> {
         if groups.len() >= CACHED_GROUPS && !groups.contains_key(&group) {
             groups.retain(|_, page| page.changed);
         }
@@ -253,7 +275,7 @@ impl SealedFile {
     }
 
     /// Reads one page, checked; redb's header page without its seal.
-    fn read_page(&self, number: u64, page: &mut [u8]) -> io::Result<()> {
+    pub(super) fn read_page(&self, number: u64, page: &mut [u8]) -> io::Result<()> {
         self.disk.read_at(physical(number), page)?;
         self.check(number, page)?;
         if number == 0 {
@@ -295,7 +317,9 @@ impl SealedFile {
     /// written, if redb has read all that its last commit can reach.
     pub fn blank_broken(&self) -> io::Result<u64> {
         let (mut page, mut blanked) = (vec![0; PAGE], 0);
-        for number in 1..logical_len(self.disk.len()?) / PAGE as u64 {
+        let pages = logical_len(self.disk.len()?) / PAGE as u64;
+        self.forget_from(pages)?;
+        for number in 1..pages {
             match self.read_page(number, &mut page) {
                 Err(error) if error.get_ref().is_some_and(|inner| inner.is::<BrokenSeal>()) => {
                     self.disk.write_at(physical(number), &[0; PAGE])?;
@@ -324,14 +348,18 @@ impl SealedFile {
     }
 }
 
+fn end(len: u64) -> String {
+    format!("end of the file at byte {len}")
+}
+
 /// Where page `number` of redb lies in the file.
-fn physical(number: u64) -> u64 {
+pub(super) fn physical(number: u64) -> u64 {
     let group = number / PAGES_IN_GROUP;
     crc_page(group) + (1 + number % PAGES_IN_GROUP) * PAGE as u64
 }
 
 /// Where the crc page of a group lies in the file.
-fn crc_page(group: u64) -> u64 {
+pub(super) fn crc_page(group: u64) -> u64 {
     (1 + group * (PAGES_IN_GROUP + 1)) * PAGE as u64
 }
 
@@ -349,60 +377,6 @@ fn physical_len(logical: u64) -> u64 {
 /// Bytes that redb keeps on a disk, whatever state they are in.
 pub(crate) fn content_len(disk: &dyn Disk) -> Result<u64> {
     Ok(logical_len(disk.len().map_err(|error| Error::io("measure the database file", error))?))
-}
-
-/// The database that a superblock names, when it is whole.
-pub(crate) fn superblock(disk: &dyn Disk) -> Option<DatabaseId> {
-    let mut page = [0; PAGE];
-    disk.read_at(0, &mut page).ok()?;
-    Superblock::decode(&page).ok().map(|superblock| superblock.id)
-}
-
-/// Reads redb's bytes from `offset` on, without a look at the seals.
-pub(crate) fn read_unchecked(disk: &dyn Disk, offset: u64, out: &mut [u8]) -> Result<()> {
-    let mut done = 0;
-    while done < out.len() {
-        let at = offset + done as u64;
-        let within = (at % PAGE as u64) as usize;
-        let some = (PAGE - within).min(out.len() - done);
-        let place = physical(at / PAGE as u64) + within as u64;
-        disk.read_at(place, &mut out[done..done + some])
-            .map_err(|error| Error::io("read the database file", error))?;
-        done += some;
-    }
-    Ok(())
-}
-
-/// Checks the seal of every page and names those that do not hold: how many pages there are.
-pub(crate) fn check_all(disk: Arc<dyn Disk>, broken: &mut dyn FnMut(BrokenSeal)) -> Result<u64> {
-    let reading = |error| Error::io("read the database file", error);
-    let mut named =
-        |error: io::Error| match error.get_ref().and_then(|inner| inner.downcast_ref::<BrokenSeal>()) {
-            Some(seal) => {
-                broken(BrokenSeal { at: seal.at, what: seal.what });
-                Ok(())
-            }
-            None => Err(reading(error)),
-        };
-    let mut superblock = [0; PAGE];
-    if disk.len().map_err(reading)? >= PAGE as u64 {
-        disk.read_at(0, &mut superblock).map_err(reading)?;
-    }
-    if !sector_holds(&superblock, u64::MAX) {
-        named(self::broken(0, "the checksum of the superblock does not hold"))?;
-    }
-    let pages = content_len(&*disk)? / PAGE as u64;
-    let sealed = SealedFile::over(Box::new(disk), 0, 0);
-    let mut page = vec![0; PAGE];
-    for number in 0..pages {
-        if let Err(error) = sealed.read_page(number, &mut page) {
-            named(error)?;
-        }
-        if number.is_multiple_of(PAGES_IN_GROUP) {
-            sealed.groups().retain(|group, _| *group == number / PAGES_IN_GROUP);
-        }
-    }
-    Ok(pages)
 }
 
 impl redb::StorageBackend for SealedFile {

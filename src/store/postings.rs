@@ -27,6 +27,9 @@ pub(crate) fn encode(set: &IdSet, row: u64) -> Option<Vec<u8>> {
 /// Adds a stored row to a set.
 pub(crate) fn decode_into(set: &mut IdSet, row: u64, bytes: &[u8]) -> Result<()> {
     let wrong = |what: &str| Error::corrupt("bitmap", what);
+    if row >> 32 != 0 {
+        return Err(wrong("no id is in its row"));
+    }
     let bitmap = RoaringBitmap::deserialize_from(bytes).map_err(|error| wrong(&error.to_string()))?;
     if bitmap.max().is_none_or(|max| max > 0xFFFF) {
         return Err(wrong("it is empty or holds ids beyond its row"));

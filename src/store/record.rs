@@ -5,6 +5,7 @@
 
 use crate::error::{Error, Result};
 use crate::index::run::Position;
+use crate::index::tier::TOP_LEVEL;
 use bincode::{BorrowDecode, Decode, Encode};
 
 const CONFIG: bincode::config::Configuration<
@@ -122,6 +123,16 @@ pub(crate) struct RunRecord {
 stored!(RunRecord, "run record");
 
 impl RunRecord {
+    /// Refuses numbers that no writer gives.
+    pub fn check(&self, number: u64, counters: &Counters) -> Result<()> {
+        let wrong = |what: &str| Err(Error::corrupt(format!("row {number} of runs"), what));
+        match () {
+            () if number >= counters.next_run => wrong("the counters say that it was never given"),
+            () if self.level > TOP_LEVEL => wrong("there is no such level"),
+            () => Ok(()),
+        }
+    }
+
     /// A run without entries yet.
     pub fn empty(level: u32, contents: (u64, u64), documents: (u64, u64)) -> Self {
         let (entries, groups, block_bytes, filter_bytes, building) = Default::default();
@@ -166,6 +177,16 @@ pub(crate) struct Counters {
     pub bounded: u64,
 }
 stored!(Counters, "counters");
+
+impl Counters {
+    /// Refuses numbers that no file comes to.
+    pub fn check(&self) -> Result<()> {
+        match (self.next_content | self.next_document) >> 48 {
+            0 => Ok(()),
+            _ => Err(Error::corrupt("meta row counters", "more was added than a file can hold")),
+        }
+    }
+}
 
 #[cfg(test)]
 mod tests {

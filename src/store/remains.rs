@@ -38,7 +38,9 @@ impl Remains {
     /// Reads until something cannot be read: redb reads nothing more after that.
     fn read(&mut self, disk: Arc<dyn Disk>, cache: usize) -> Result<()> {
         let file = StoreFile::open_damaged(Box::new(disk), cache, Path::new("the damaged file"))?;
-        self.counters = Some(Counters::decode(&file.meta(COUNTERS)?)?);
+        let counters = Counters::decode(&file.meta(COUNTERS)?)?;
+        counters.check()?;
+        self.counters = Some(counters);
         self.known_answer = Some(file.meta(KNOWN_ANSWER)?);
         let snapshot = file.snapshot()?;
         self.marks = Marks::load(&snapshot)?;

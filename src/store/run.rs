@@ -1,13 +1,14 @@
 //! Runs as tables: one redb table a run, its blocks, directories and filters as rows.
 
+use super::flush::number_width;
 use super::record::RunRecord;
 use super::tables::{Doing, RunRows, run_name};
 use crate::error::{Error, Result};
-use crate::index::block::Entry;
+use crate::index::block::{Block, Entry};
 use crate::index::filter;
 use crate::index::run::{Cursor, Directory, Position, RunSink, RunSource};
 use crate::index::term::{Address, Prefixes, Space};
-use redb::{ReadOnlyTable, ReadTransaction, Table, TableDefinition};
+use redb::{ReadOnlyTable, ReadTransaction, ReadableTableMetadata, Table, TableDefinition};
 use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -54,9 +55,14 @@ impl Run {
         let mut directory = Directory::default();
         for group in 0..groups {
             let row = row(rows, DIRECTORIES + group, number)?;
-            directory.push_group(row.value())?;
+            directory.push_group(row.value()).map_err(|e| e.within(place(number, DIRECTORIES + group)))?;
         }
-        Ok(directory)
+        // Fewer groups than there are would hide what is in the others.
+        let named = directory.blocks() as u64 + 2 * u64::from(groups);
+        match rows.len().doing("count the rows of a run")? == named {
+            true => Ok(directory),
+            false => Err(Error::corrupt(format!("run {number}"), "it has other rows than its record says")),
+        }
     }
 }
 
@@ -76,10 +82,14 @@ pub(crate) fn open_rows(transaction: &ReadTransaction, number: u64) -> Result<Ru
     transaction.open_table(definition).doing(&format!("open run {number}"))
 }
 
+fn place(run: u64, key: u32) -> String {
+    format!("run {run}, row {key}")
+}
+
 fn row(rows: &RunTable, key: u32, run: u64) -> Result<redb::AccessGuard<'_, &'static [u8]>> {
     rows.get(key)
         .doing(&format!("read run {run}"))?
-        .ok_or_else(|| Error::corrupt(format!("run {run}, row {key}"), "it is missing"))
+        .ok_or_else(|| Error::corrupt(place(run, key), "it is missing"))
 }
 
 /// A run together with its rows in a snapshot.
@@ -103,18 +113,56 @@ impl OpenRun {
         prefixes: Prefixes,
         each: &mut impl FnMut(Address, u64) -> bool,
     ) -> Result<bool> {
-        let record = &self.run.record;
-        let base = if range.start().space() == Space::KEYS { record.documents.0 } else { record.contents.0 };
         let key = prefixes.filter_key(*range.start());
-        self.run
-            .directory
-            .scan(range, key, self, &mut |Entry { address, number }| each(address, base + u64::from(number)))
+        let mut astray = None;
+        let finished = self.run.directory.scan(range, key, self, &mut |entry| match self.id(entry) {
+            Ok(id) => each(entry.address, id),
+            Err(error) => {
+                astray = Some(error);
+                false
+            }
+        })?;
+        astray.map_or(Ok(finished), Err)
+    }
+
+    /// The last entry of a block, `None` of one that is not there.
+    pub fn last_of(&self, block: u32) -> Result<Option<Entry>> {
+        if block as usize >= self.run.directory.blocks() {
+            return Ok(None);
+        }
+        self.block(block, |bytes| {
+            let mut last = None;
+            Block::parse(bytes)?.scan_from(Address::from_bits(0), |entry| {
+                last = Some(entry);
+                true
+            });
+            Ok(last)
+        })
+    }
+
+    /// What an entry of this run names.
+    pub fn id(&self, entry: Entry) -> Result<u64> {
+        let RunRecord { contents, documents, .. } = &self.run.record;
+        let (first, end) = if entry.address.space() == Space::KEYS { documents } else { contents };
+        match first + u64::from(entry.number) {
+            id if id < *end => Ok(id),
+            _ => Err(Error::corrupt(format!("run {}", self.run.number), "an entry lies beyond its ranges")),
+        }
     }
 }
 
 impl RunSource for OpenRun {
     fn block<T>(&self, number: u32, read: impl FnOnce(&[u8]) -> Result<T>) -> Result<T> {
-        read(row(&self.rows, number, self.run.number)?.value())
+        let Run { number: run, record, directory, .. } = &*self.run;
+        let row = row(&self.rows, number, *run)?;
+        let read = || {
+            let (first, width) = Block::parse(row.value())?.shape();
+            // A block of another run or place would be searched for what is not in it.
+            let own = directory.first(number as usize) == Some(first)
+                && width == number_width(record.contents, record.documents);
+            if own { read(row.value()) } else { Err(Error::corrupt("index block", "it belongs elsewhere")) }
+        };
+        read().map_err(|e| e.within(place(*run, number)))
     }
 
     fn may_hold(&self, group: u32, key: u64) -> Result<bool> {
@@ -169,19 +217,17 @@ impl RunSink for RunWriter<'_> {
 
 impl OpenRun {
     /// Reads every block and compares it with the directory, the record and the ranges: how many entries there are.
-    pub fn check(&self) -> Result<u64> {
+    pub fn check(&self, prefixes: Prefixes) -> Result<u64> {
         let wrong = |what: &str| Error::corrupt(format!("run {}", self.run.number), what);
         let Run { record, directory, .. } = &*self.run;
         let mut cursor = Cursor::new(Position::default(), directory.blocks() as u32);
         let (mut entries, mut last): (u64, Option<Entry>) = (0, None);
+        let mut filter = None;
         while let Some(entry) = cursor.peek(self)? {
-            let Position { block, entry: place } = cursor.position();
-            if place == 0 && directory.first(block as usize) != Some(entry.address) {
-                return Err(wrong("a block does not begin as the directory says"));
-            }
-            let range = if entry.address.space() == Space::KEYS { record.documents } else { record.contents };
-            if u64::from(entry.number) >= range.1 - range.0 {
-                return Err(wrong("an entry lies beyond its ranges"));
+            let Position { block, .. } = cursor.position();
+            self.id(entry)?;
+            if !self.filter_holds(block, prefixes.filter_key(entry.address), &mut filter)? {
+                return Err(wrong("a filter denies an entry"));
             }
             let order = |entry: &Entry| (entry.address, entry.number);
             if last.replace(entry).is_some_and(|last| order(&last) > order(&entry)) {
@@ -190,12 +236,20 @@ impl OpenRun {
             entries += 1;
             cursor.advance();
         }
-        (0..directory.groups() as u32)
-            .try_for_each(|group| row(&self.rows, FILTERS + group, self.run.number).map(|_| ()))?;
         match entries == record.entries {
             true => Ok(entries),
             false => Err(wrong("it has another number of entries than its record says")),
         }
+    }
+
+    /// Whether the filter of a block's group passes a key; `filter` keeps that of the last group.
+    fn filter_holds(&self, block: u32, key: u64, filter: &mut Option<(usize, Vec<u8>)>) -> Result<bool> {
+        let group = self.run.directory.group_of(block as usize);
+        if filter.as_ref().is_none_or(|filter| filter.0 != group) {
+            let stored = row(&self.rows, FILTERS + group as u32, self.run.number)?;
+            *filter = Some((group, stored.value().to_vec()));
+        }
+        Ok(filter.as_ref().is_some_and(|(_, bytes)| filter::may_hold(bytes, key)))
     }
 
     /// How many pages the run takes: walks all of them.

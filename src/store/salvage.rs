@@ -8,6 +8,7 @@
 use super::disk::Disk;
 use super::frame::{Frame, HEADER, Kind, MAGIC};
 use super::pages;
+use super::seals;
 use super::sort::Sorter;
 use crate::error::{Error, Result};
 use crate::id::DatabaseId;
@@ -63,7 +64,7 @@ pub(crate) fn scan(disk: &dyn Disk) -> Result<Frames> {
                 at = at.max((start + chunk.len() as u64).saturating_sub(MAGIC.len() as u64 - 1));
                 start = at;
                 chunk.resize(CHUNK.min((len - at) as usize), 0);
-                pages::read_unchecked(disk, at, &mut chunk)?;
+                seals::read_unchecked(disk, at, &mut chunk)?;
                 if chunk.len() < HEADER {
                     break;
                 }
@@ -81,14 +82,13 @@ impl Frames {
         if at + HEADER as u64 > len {
             return Ok(1);
         }
-        pages::read_unchecked(disk, at, &mut head)?;
+        seals::read_unchecked(disk, at, &mut head)?;
         let Some((kind, database, epoch, length)) = Frame::label(&head) else { return Ok(1) };
         if length > LONGEST || at + length as u64 > len {
             return Ok(1);
         }
         let bytes = read(disk, at, length)?;
-        let Ok(frame) = Frame::parse(kind, database, &bytes).and_then(|frame| frame.check().map(|()| frame))
-        else {
+        let Ok(frame) = Frame::parse(kind, database, &bytes).and_then(Frame::whole) else {
             return Ok(1);
         };
         self.places.push(Place { kind, database, epoch, records: frame.len() as u64, at, length });
@@ -97,7 +97,7 @@ impl Frames {
 
     /// Keeps what belongs to one database: the one that the superblock names, or most frames.
     fn choose(&mut self, disk: &dyn Disk) -> Result<()> {
-        let named = pages::superblock(disk);
+        let named = seals::superblock(disk);
         let mut frames: BTreeMap<DatabaseId, u64> = BTreeMap::new();
         self.places.iter().for_each(|place| *frames.entry(place.database).or_default() += 1);
         let chosen = frames.iter().max_by_key(|(id, count)| (Some(**id) == named, *count));
@@ -163,6 +163,6 @@ impl Frames {
 
 fn read(disk: &dyn Disk, at: u64, length: usize) -> Result<Vec<u8>> {
     let mut bytes = vec![0; length];
-    pages::read_unchecked(disk, at, &mut bytes)?;
+    seals::read_unchecked(disk, at, &mut bytes)?;
     Ok(bytes)
 }

@@ -10,6 +10,7 @@ use super::marks::Marks;
 use super::postings::{self, IdSet};
 use super::record::{Amendment, ContentRecord, Counters, DocumentRecord, RunRecord};
 use super::run::{FilterBudget, OpenRun, Run, open_rows};
+use super::strays;
 use super::tables::{self, Doing};
 use crate::error::{Error, Result};
 use crate::id::{ContentId, DatabaseId, DocId};
@@ -85,12 +86,15 @@ impl View {
         filters: &Arc<FilterBudget>,
     ) -> Result<(Self, Option<Unfinished>)> {
         let snapshot = file.snapshot()?;
-        let counters = Counters::decode(&file.meta(COUNTERS)?)?;
+        let counters = Counters::decode(&file.meta(COUNTERS)?).map_err(|e| e.within("meta row counters"))?;
         let (mut runs, mut unfinished) = (Vec::new(), None);
         let rows = snapshot.open_table(tables::RUNS).doing("read the runs")?;
         for row in rows.iter().doing("read the runs")? {
             let (number, record) = row.doing("read the runs")?;
-            let (number, record) = (number.value(), RunRecord::decode(record.value())?);
+            let number = number.value();
+            let record =
+                RunRecord::decode(record.value()).map_err(|e| e.within(format!("row {number} of runs")))?;
+            record.check(number, &counters)?;
             let directory = Run::load_directory(number, record.groups, &open_rows(&snapshot, number)?)?;
             match record.building {
                 Some(_) if unfinished.is_some() => {
@@ -103,6 +107,7 @@ impl View {
         runs.sort_by_key(|run| (run.record.contents, run.record.documents));
         check_adjacent(&runs, &counters)?;
         let marks = Marks::load(&snapshot)?;
+        strays::check(&snapshot, file.id(), &counters, &marks)?;
         let memtable = Memtable::new(prefixes);
         let view = View::open(file.id(), &snapshot, counters, runs, memtable, marks, prefixes)?;
         Ok((view, unfinished))
@@ -137,7 +142,7 @@ impl View {
             documents: snapshot.open_table(tables::DOCUMENTS).doing(doing)?,
             amendments: snapshot.open_table(tables::AMENDMENTS).doing(doing)?,
             holders: snapshot.open_table(tables::HOLDERS).doing(doing)?,
-            clusters: ClusterRows::open(snapshot)?,
+            clusters: ClusterRows::open(snapshot, counters.next_content)?,
             runs: runs.into_iter().map(|run| OpenRun::new(run, snapshot)).collect::<Result<_>>()?,
             memtable,
             marks,
@@ -170,7 +175,7 @@ impl View {
         })?;
         let document = document.ok_or_else(|| missing(Kind::Documents, id.0))?;
         match self.amendments.get(id.0).doing("read a document")? {
-            Some(row) => Ok(document.amended(&Amendment::decode(row.value())?)),
+            Some(row) => Ok(document.amended(&amendment(id.0, row.value())?)),
             None => Ok(document),
         }
     }
@@ -191,10 +196,11 @@ impl View {
             if self.marks.is_removed(id) {
                 return Ok(true);
             }
-            let document = StoredDocument::recorded(DocumentRecord::decode(bytes)?);
+            let record = DocumentRecord::decode(bytes).map_err(|e| e.within(place(Kind::Documents, id)))?;
+            let document = StoredDocument::recorded(record);
             match &next {
                 Some(row) if row.0.value() == id => {
-                    each(DocId(id), document.amended(&Amendment::decode(row.1.value())?))
+                    each(DocId(id), document.amended(&amendment(id, row.1.value())?))
                 }
                 _ => each(DocId(id), document),
             }
@@ -206,7 +212,8 @@ impl View {
         let mut set = IdSet::new();
         for row in self.holders.range((content.0, 0)..=(content.0, u64::MAX)).doing("read the holders")? {
             let (key, bitmap) = row.doing("read the holders")?;
-            postings::decode_into(&mut set, key.value().1, bitmap.value())?;
+            postings::decode_into(&mut set, key.value().1, bitmap.value())
+                .map_err(|e| e.within(format!("row {:?} of holders", key.value())))?;
         }
         if set.is_empty() {
             set.insert(founder.0);
@@ -219,7 +226,8 @@ impl View {
         let row = postings::row_of(document.0);
         if let Some(bitmap) = self.holders.get((content.0, row)).doing("read the holders")? {
             let mut set = IdSet::new();
-            postings::decode_into(&mut set, row, bitmap.value())?;
+            postings::decode_into(&mut set, row, bitmap.value())
+                .map_err(|e| e.within(format!("row {:?} of holders", (content.0, row))))?;
             return Ok(set.contains(document.0));
         }
         let mut rows =
@@ -254,7 +262,8 @@ impl View {
         mut each: impl FnMut(u64, ContentRecord) -> Result<()>,
     ) -> Result<()> {
         self.framed_from(Kind::Contents, &self.contents, first, |id, bytes| {
-            each(id, ContentRecord::decode(bytes)?).map(|()| true)
+            let record = ContentRecord::decode(bytes).map_err(|e| e.within(place(Kind::Contents, id)))?;
+            each(id, record).map(|()| true)
         })
     }
 
@@ -265,8 +274,18 @@ impl View {
         mut each: impl FnMut(u64, DocumentRecord) -> Result<()>,
     ) -> Result<()> {
         self.framed_from(Kind::Documents, &self.documents, first, |id, bytes| {
-            each(id, DocumentRecord::decode(bytes)?).map(|()| true)
+            let record = DocumentRecord::decode(bytes).map_err(|e| e.within(place(Kind::Documents, id)))?;
+            each(id, record).map(|()| true)
         })
+    }
+
+    /// Calls `each` with every document that something is noted to have changed of.
+    pub fn each_amended(&self, each: &mut impl FnMut(u64)) -> Result<()> {
+        let reading = "read the amendments";
+        for row in self.amendments.iter().doing(reading)? {
+            each(row.doing(reading)?.0.value());
+        }
+        Ok(())
     }
 
     /// Calls `each` with every content that other documents than its founder alone hold, or held.
@@ -292,10 +311,12 @@ impl View {
         let start = start.transpose().doing("read frames")?.map_or(first, |row| row.0.value());
         for row in table.range(start..).doing("read frames")? {
             let row = row.doing("read frames")?;
-            let frame = Frame::parse(kind, self.id, row.1.value())?;
-            frame.check()?;
+            let key = row.0.value();
+            let astray = |error: Error| error.within(format!("frame {key} of {kind:?}"));
+            let frame = Frame::of_row(kind, self.id, key, row.1.value()).map_err(astray)?;
+            frame.check().map_err(astray)?;
             for record in frame.records() {
-                let (id, bytes) = record?;
+                let (id, bytes) = record.map_err(astray)?;
                 if id >= first && !each(id, bytes)? {
                     return Ok(());
                 }
@@ -328,8 +349,16 @@ impl View {
     }
 }
 
+fn place(kind: Kind, id: u64) -> String {
+    format!("record {id} of {kind:?}")
+}
+
 fn missing(kind: Kind, id: u64) -> Error {
-    Error::corrupt(format!("record {id} of {kind:?}"), "it is missing")
+    Error::corrupt(place(kind, id), "it is missing")
+}
+
+fn amendment(id: u64, bytes: &[u8]) -> Result<Amendment> {
+    Amendment::decode(bytes).map_err(|e| e.within(format!("row {id} of amendments")))
 }
 
 /// Reads the record with this id out of the frame that holds it, `None` when there is none.
@@ -342,21 +371,20 @@ fn framed<T>(
 ) -> Result<Option<T>> {
     let row = table.range(..=id).doing("read a record")?.next_back().transpose().doing("read a record")?;
     let Some(row) = row else { return Ok(None) };
-    Frame::parse(kind, database, row.1.value())?.record(id)?.map(read).transpose()
+    Frame::of_row(kind, database, row.0.value(), row.1.value())
+        .and_then(|frame| frame.record(id)?.map(read).transpose())
+        .map_err(|e| e.within(place(kind, id)))
 }
 
 /// Runs and memtable must index every id once.
 fn check_adjacent(runs: &[Arc<Run>], counters: &Counters) -> Result<()> {
-    let damaged = |what: &str| Err(Error::corrupt("counters", what));
-    if counters.next_content >> 48 != 0 || counters.next_document >> 48 != 0 {
-        return damaged("more was added than a file can hold");
-    }
+    counters.check()?;
     let unflushed = [
         (counters.unflushed_content, counters.next_content),
         (counters.unflushed_document, counters.next_document),
     ];
     if unflushed.iter().any(|(from, to)| to.checked_sub(*from).is_none_or(|n| n > MOST_NUMBERS)) {
-        return damaged("they leave more to the memtable than it takes");
+        return Err(Error::corrupt("meta row counters", "they leave more to the memtable than it takes"));
     }
     let mut next = (0, 0);
     // What was dropped by compaction lies before the first run.

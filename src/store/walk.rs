@@ -29,7 +29,7 @@ impl View {
                     Some(entry) => (entry.address, self.unflushed(entry)),
                     None => return Ok(()),
                 },
-                (None, Some((address, number))) => (address, runs[number].take()),
+                (None, Some((address, number))) => (address, runs[number].take()?),
                 (None, None) => return Ok(()),
             };
             let gone = match address.space() {
@@ -74,11 +74,7 @@ impl<'v> Source<'v> {
     }
 
     /// The id of the entry that was looked at.
-    fn take(&mut self) -> u64 {
-        let record = &self.run.run.record;
-        self.head.take().map_or(0, |entry| {
-            let keys = entry.address.space() == Space::KEYS;
-            u64::from(entry.number) + if keys { record.documents.0 } else { record.contents.0 }
-        })
+    fn take(&mut self) -> Result<u64> {
+        self.head.take().map_or(Ok(0), |entry| self.run.id(entry))
     }
 }

@@ -102,10 +102,11 @@ fn spoiled(lines: &str) -> Vec<(&'static str, Vec<u8>)> {
         ("an end twice", twice(last)),
         ("contents in another order", put(&swapped)),
         ("more behind the end", put(&[&list[..], &list[1..2]].concat())),
+        ("another digit", changed("\"hash\":\"", "\"hash\":\"0")),
         ("a key twice", changed("\"key\":\"f2.1\"", "\"key\":\"f2.0\"")),
         ("an empty key", changed("\"key\":\"f2.1\"", "\"key\":\"\"")),
         ("an unknown field", changed("\"key\":\"f2.1\"", "\"kei\":\"f2.1\"")),
-        ("another version", changed("\"export\":1", "\"export\":2")),
+        ("another version", changed("\"export\":2", "\"export\":1")),
         ("a parameter that cannot be", changed("\"threshold\":0.8", "\"threshold\":8")),
         ("a sketch that is none", changed("\"sample\":\"", "\"sample\":\"ff")),
         ("a digit that is none", changed("\"signature\":\"", "\"signature\":\"zz")),
@@ -137,10 +138,16 @@ fn what_is_not_whole_changes_no_database() {
 }
 
 #[test]
-fn inputs_that_are_not_there_are_2() {
+fn exports_that_cannot_be_read_are_3() {
     let shell = Shell::new();
-    shell.run(&["import", "new", "missing"]).exits(2).gives_nothing().says("missing");
-    shell.run(&["import", "new", "."]).exits(2).gives_nothing();
+    shell.run(&["import", "new", "missing"]).exits(3).gives_nothing().says("missing");
+    shell.run(&["import", "new", "."]).exits(3).gives_nothing().says("directory");
+    assert_eq!(shell.files(), [""; 0]);
+}
+
+#[test]
+fn databases_that_are_not_there_are_2() {
+    let shell = Shell::new();
     shell.run(&["export", "missing"]).exits(2).gives_nothing();
     shell.feed(&["import", "no/such/new", "-"], "").exits(2).gives_nothing();
     assert_eq!(shell.files(), [""; 0]);

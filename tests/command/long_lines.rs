@@ -123,7 +123,7 @@ fn add_in_little_memory(shell: &Shell, format: &str, write: impl FnOnce(&mut dyn
 fn no_line_takes_memory_in_proportion_to_its_length() {
     let million = "all work and no play makes jack a dull boy\\n ".repeat(1 << 14);
     let many = |out: &mut dyn Write, part: &str| {
-        (0..megabytes()).for_each(|_| drop(out.write_all(part[..1 << 19].as_bytes())))
+        (0..megabytes()).for_each(|_| drop(out.write_all(&part.as_bytes()[..1 << 19])))
     };
     let cases: [(&str, &str, &str, bool); 6] = [
         ("{\"text\":\"", &million, "\",\"id\":\"it\"}", true),

@@ -24,6 +24,21 @@ fn lines() -> Vec<String> {
     lines
 }
 
+/// The lines with the checksum that they should have: so that what is wrong in them is not found by it alone.
+fn sealed(mut lines: Vec<String>) -> Vec<String> {
+    let mut hasher = blake3::Hasher::new();
+    for line in &mut lines {
+        if let Ok(mut end) = serde_json::from_str::<serde_json::Value>(line)
+            && let Some(checksum) = end.get_mut("end").and_then(|end| end.get_mut("blake3"))
+        {
+            *checksum = hasher.finalize().to_hex()[..32].into();
+            *line = end.to_string();
+        }
+        hasher.update(line.as_bytes()).update(b"\n");
+    }
+    lines
+}
+
 fn import(lines: Vec<String>) -> Result<u64, Error> {
     let mut lines = lines.into_iter().map(Ok);
     Database::import_onto(MemoryDisk::of(Vec::new()), &mut lines, MEMORY, &mut |_, _, _| {})
@@ -41,6 +56,46 @@ fn changed(kind: &str, change: impl FnOnce(&mut serde_json::Value)) -> Vec<Strin
 
 fn set(kind: &str, name: &str, value: impl Into<serde_json::Value>) -> Vec<String> {
     changed(kind, |line| line[name] = value.into())
+}
+
+fn missing(kind: &str, name: &str) -> Vec<String> {
+    changed(kind, |line| drop(line.as_object_mut().unwrap().remove(name).unwrap()))
+}
+
+/// The other digit that differs in one bit.
+fn flipped(digit: u8) -> char {
+    char::from_digit((digit as char).to_digit(16).unwrap() ^ 1, 16).unwrap()
+}
+
+#[test]
+fn a_changed_digit_of_an_export_is_refused() {
+    let whole = lines();
+    assert!(import(whole.clone()).is_ok() && import(sealed(whole.clone())).is_ok());
+    let mut changes = 0;
+    for number in 1..whole.len() {
+        for field in [
+            "\"hash\":\"",
+            "\"sample\":\"",
+            "\"signature\":\"",
+            "\"simhash\":\"",
+            "\"edit\":\"",
+            "\"blake3\":\"",
+        ] {
+            let mut lines = whole.clone();
+            let Some(at) = lines[number].find(field).map(|at| at + field.len() + 9) else { continue };
+            let digit = flipped(lines[number].as_bytes()[at]);
+            lines[number].replace_range(at..=at, digit.encode_utf8(&mut [0]));
+            assert!(matches!(import(lines), Err(Error::Invalid { .. })), "{field} of line {number}");
+            changes += 1;
+        }
+    }
+    assert!(changes > 15, "{changes}");
+}
+
+#[test]
+fn an_export_without_a_checksum_says_what_to_do() {
+    let error = import(set("sketchdb", "export", 1)).unwrap_err().to_string();
+    assert!(error.contains("version 1") && error.contains("export it again"), "{error}");
 }
 
 #[test]
@@ -72,7 +127,7 @@ fn lines_that_are_no_export_are_refused() {
         ("a negative number", set("document", "id", -1)),
         ("next numbers beyond all", set("sketchdb", "next_content", u64::MAX)),
         ("next numbers too far away", set("sketchdb", "next_document", 1u64 << 50)),
-        ("another version", set("sketchdb", "export", 2)),
+        ("another version", set("sketchdb", "export", 1)),
         ("no parameters", set("sketchdb", "params", serde_json::json!({}))),
         ("a younger cluster", set("content", "cluster", 3)),
         ("a cluster far away", set("content", "cluster", u64::MAX)),
@@ -93,10 +148,16 @@ fn lines_that_are_no_export_are_refused() {
         ("a key twice", set("document", "key", "key 1")),
         ("an empty key", set("document", "key", "")),
         ("a key of 5,000 bytes", set("document", "key", "k".repeat(5000))),
+        ("a sketch missing", missing("content", "simhash")),
+        ("a time missing", missing("document", "last_seen")),
+        ("a checksum missing", missing("end", "blake3")),
         ("an end that counts others", set("end", "documents", 6)),
     ];
     for (name, lines) in cases {
-        match import(lines) {
+        match import(sealed(lines)) {
+            Err(Error::Invalid { remedy, .. }) if remedy.contains("checksum") => {
+                panic!("{name}: only the checksum tells")
+            }
             Err(Error::Invalid { .. } | Error::Corrupt { .. } | Error::Incompatible { .. }) => {}
             other => panic!("{name}: {other:?}"),
         }
@@ -107,7 +168,7 @@ fn lines_that_are_no_export_are_refused() {
 fn numbers_that_are_odd_and_allowed_make_a_whole_database() {
     let cases = [("a key with NUL", set("document", "key", "a\0b"))];
     for (name, lines) in cases {
-        let (disk, mut lines) = (MemoryDisk::of(Vec::new()), lines.into_iter().map(Ok));
+        let (disk, mut lines) = (MemoryDisk::of(Vec::new()), sealed(lines).into_iter().map(Ok));
         Database::import_onto(disk.clone(), &mut lines, MEMORY, &mut |_, _, _| {}).unwrap();
         let db = Database::open_on(disk, Options::default()).unwrap();
         assert_eq!(db.verify(true).unwrap().damage, [], "{name}");

@@ -113,17 +113,20 @@ fn what_is_whole_is_saved() {
     let mut cases = vec![
         ("nothing".to_owned(), whole.bytes.clone()),
         ("the superblock is gone".to_owned(), [&[0; PAGE], &whole.bytes[PAGE..]].concat()),
-        ("the header is gone".to_owned(), Damage::Zero { page: 2 }.named().1.applied()),
-        ("the seals are gone".to_owned(), Damage::Zero { page: 1 }.named().1.applied()),
+        ("the magic is damaged".to_owned(), Damage::Flip { at: 3, bit: 5 }.applied(whole)),
+        ("the header is gone".to_owned(), Damage::Zero { pages: 2..3 }.applied(whole)),
+        ("the seals are gone".to_owned(), Damage::Zero { pages: 1..2 }.applied(whole)),
     ];
-    let mut damage: Vec<Damage> =
-        (0..60).map(|_| Damage::Zero { page: used[rng.below(used.len())] }).collect();
+    let mut damage: Vec<Damage> = (0..60)
+        .map(|_| used[rng.below(used.len())])
+        .map(|page| Damage::Zero { pages: page..page + 1 })
+        .collect();
     damage.extend((0..120).map(|_| {
         let at = used[rng.below(used.len())] * PAGE + rng.below(PAGE);
         Damage::Flip { at, bit: rng.below(8) as u32 }
     }));
     damage.extend((0..20).map(|_| Damage::Cut { len: rng.below(whole.bytes.len()) }));
-    cases.extend(damage.into_iter().map(Damage::named).map(|(name, damage)| (name, damage.applied())));
+    cases.extend(damage.into_iter().map(Damage::named).map(|(name, damage)| (name, damage.applied(whole))));
     let mut counts: BTreeMap<Option<bool>, usize> = BTreeMap::new();
     for (name, bytes) in cases {
         *counts.entry(check(&name, bytes, &living)).or_default() += 1;
