@@ -75,9 +75,14 @@ fn encode(label: Label, records: &[(u64, &[u8])]) -> (u64, Vec<u8>) {
         bytes.extend((if records.len() == 1 { 0 } else { record.len() as u16 }).to_le_bytes());
     }
     records.iter().for_each(|record| bytes.extend(record.1));
-    let seal = crc(&bytes);
-    bytes[HEADER - 4..HEADER].copy_from_slice(&seal.to_le_bytes());
+    seal(&mut bytes);
     (first, bytes)
+}
+
+/// Makes the checksum of a frame hold, whatever it says.
+pub(crate) fn seal(frame: &mut [u8]) {
+    let seal = crc(frame);
+    frame[HEADER - 4..HEADER].copy_from_slice(&seal.to_le_bytes());
 }
 
 fn crc(frame: &[u8]) -> u32 {
