@@ -2,14 +2,14 @@
 
 use crate::args::{Common, DedupArgs};
 use crate::exit::{Ended, Outcome, Stop};
+use crate::kept::{Kept, Spool, Spooled};
 use crate::open;
 use crate::output::{Target, rounded};
 use crate::pipeline::{self, Event, Meter, Sketched};
 use crate::progress::Progress;
 use serde::Serialize;
 use sketchdb::{Dedup, Document, Duplicate, Error, Params, Sketcher};
-use std::fs::File;
-use std::io::{self, BufReader, BufWriter, Read, Seek, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -37,7 +37,7 @@ pub fn run(verb: &DedupArgs, common: &Common) -> Ended {
     let sketcher = Sketcher::new(&dedup.params().sketch)?;
     let meter = Arc::new(Meter::default());
     let mut deduping = Deduping {
-        spool: if dedup.decides_at_once() { None } else { Some(Spool::new()?) },
+        spool: if dedup.decides_at_once() { None } else { Some(Spool::new().map_err(spooling)?) },
         dedup,
         kept: Target::new(verb.output.as_deref())?,
         removed: verb.removed.as_deref().map(|path| Target::new(Some(path))).transpose()?,
@@ -61,10 +61,10 @@ pub fn run(verb: &DedupArgs, common: &Common) -> Ended {
     )?;
     deduping.decide(&meter)?;
     let Deduping { dedup, mut kept, mut removed, progress, mut counts, spool, .. } = deduping;
-    let mut spool = spool.map(Spool::rewound).transpose()?;
+    let mut spool = spool.map(Spool::rewound).transpose().map_err(spooling)?;
     let bounded = dedup.finish::<Stop>(|duplicate| {
-        let line = spool.as_mut().map_or_else(|| Ok(Vec::new()), Spool::next)?;
-        tell(&line, duplicate.as_ref(), &mut kept, removed.as_mut(), &mut counts)
+        let line = spool.as_mut().map_or_else(|| Ok(Kept::Held(Vec::new())), Spooled::next);
+        tell(&line.map_err(spooling)?, duplicate.as_ref(), &mut kept, removed.as_mut(), &mut counts)
     })?;
     if bounded > 0 {
         progress.warn(&format!(
@@ -124,7 +124,7 @@ struct Deduping {
     progress: Progress,
     waiting: Vec<Document>,
     /// What comes out for each document that waits.
-    lines: Vec<Vec<u8>>,
+    lines: Vec<Kept>,
     bytes: usize,
     /// What comes out for those that are decided about at the end.
     spool: Option<Spool>,
@@ -143,9 +143,11 @@ impl Deduping {
         match event {
             Event::Done(Sketched { key, sketch, line, seen_at }) => {
                 self.progress.replaced(&key, sketch.replaced);
-                let line = line.map_or_else(|| serde_json::to_vec(&Id { id: &key }), Ok);
-                let line = line.map_err(io::Error::from)?;
-                self.bytes += line.len();
+                let line = match line {
+                    Some(line) => line.map_err(spooling)?,
+                    None => Kept::Held(serde_json::to_vec(&Id { id: &key }).map_err(io::Error::from)?),
+                };
+                self.bytes += line.weight();
                 self.lines.push(line);
                 self.waiting.push(Document { key, sketch, seen_at });
             }
@@ -162,7 +164,7 @@ impl Deduping {
         for (at, line) in std::mem::take(&mut self.lines).iter().enumerate() {
             self.progress.step(meter);
             match &mut self.spool {
-                Some(spool) => spool.push(line)?,
+                Some(spool) => spool.push(line).map_err(spooling)?,
                 None => {
                     let duplicate = decided.get(at).and_then(Option::as_ref);
                     tell(line, duplicate, &mut self.kept, self.removed.as_mut(), &mut self.counts)?;
@@ -175,7 +177,7 @@ impl Deduping {
 
 /// Writes a document to where it belongs.
 fn tell(
-    line: &[u8],
+    line: &Kept,
     duplicate: Option<&Duplicate>,
     kept: &mut Target,
     removed: Option<&mut Target>,
@@ -183,64 +185,28 @@ fn tell(
 ) -> Result<(), Stop> {
     let Some(duplicate) = duplicate else {
         counts.kept += 1;
-        return kept.line(line);
+        return kept.line(|out| line.write(out));
     };
     match duplicate.exact {
         true => counts.same += 1,
         false => counts.near += 1,
     }
     match removed {
-        Some(removed) => removed.line(&with_reason(line, duplicate)?),
+        Some(removed) => {
+            let reason = reason(duplicate)?;
+            removed.line(|out| line.write_with(&reason, out))
+        }
         None => Ok(()),
     }
 }
 
-/// A JSON object with two fields more, the rest as it was.
-fn with_reason(line: &[u8], duplicate: &Duplicate) -> io::Result<Vec<u8>> {
-    let end = line.iter().rposition(|&byte| byte == b'}').unwrap_or(line.len());
-    let mut out = line[..end].trim_ascii_end().to_vec();
-    out.extend(b",\"duplicate_of\":");
+/// Why a document was removed, as two more fields of a JSON object.
+fn reason(duplicate: &Duplicate) -> io::Result<Vec<u8>> {
+    let mut out = b",\"duplicate_of\":".to_vec();
     serde_json::to_writer(&mut out, &duplicate.of)?;
     out.extend(b",\"resemblance\":");
     serde_json::to_writer(&mut out, &rounded(duplicate.resemblance))?;
-    out.extend(&line[end..]);
     Ok(out)
-}
-
-/// Lines that wait in a temporary file.
-struct Spool {
-    writer: BufWriter<File>,
-    reader: Option<BufReader<File>>,
-}
-
-impl Spool {
-    fn new() -> Result<Self, Error> {
-        let failed = |source| Error::Io { doing: "make a temporary file".into(), source };
-        let file = tempfile::tempfile().map_err(failed)?;
-        Ok(Spool { writer: BufWriter::with_capacity(1 << 16, file), reader: None })
-    }
-
-    fn push(&mut self, line: &[u8]) -> Result<(), Error> {
-        let written = self.writer.write_all(&(line.len() as u64).to_le_bytes());
-        written.and_then(|()| self.writer.write_all(line)).map_err(spooling)
-    }
-
-    fn rewound(mut self) -> Result<Self, Error> {
-        self.writer.flush().map_err(spooling)?;
-        let mut file = self.writer.get_ref().try_clone().map_err(spooling)?;
-        file.rewind().map_err(spooling)?;
-        self.reader = Some(BufReader::with_capacity(1 << 16, file));
-        Ok(self)
-    }
-
-    fn next(&mut self) -> Result<Vec<u8>, Error> {
-        let Some(reader) = &mut self.reader else { return Ok(Vec::new()) };
-        let mut length = [0; 8];
-        reader.read_exact(&mut length).map_err(spooling)?;
-        let mut line = vec![0; u64::from_le_bytes(length) as usize];
-        reader.read_exact(&mut line).map_err(spooling)?;
-        Ok(line)
-    }
 }
 
 fn spooling(source: io::Error) -> Error {

@@ -5,6 +5,7 @@ mod args;
 mod budget;
 mod exit;
 mod input;
+mod kept;
 mod open;
 mod output;
 mod say;

@@ -81,8 +81,9 @@ impl Target {
         self.file.as_ref().map(|(temporary, _)| temporary.path())
     }
 
-    pub fn line(&mut self, line: &[u8]) -> Result<(), Stop> {
-        let written = self.out.write_all(line).and_then(|()| self.out.write_all(b"\n"));
+    /// A line, which is what `write` writes.
+    pub fn line(&mut self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Stop> {
+        let written = write(&mut self.out).and_then(|()| self.out.write_all(b"\n"));
         written.map_err(|error| self.stop(error))
     }
 

@@ -7,9 +7,11 @@
 use crate::args::{Common, Inputs};
 use crate::budget::Budget;
 use crate::input::{self, Fields, Piece, Problem, Walk};
+use crate::kept::{Kept, Spilling};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded, unbounded};
 use sketchdb::{Sketch, Sketcher};
 use std::collections::BTreeMap;
+use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -21,13 +23,15 @@ const TOKENS: usize = 64;
 /// A chunk is passed on when it holds this many pieces or bytes.
 const CHUNK_PIECES: usize = 64;
 const CHUNK_BYTES: usize = 1 << 18;
+/// A line that takes more than this part of the memory is read as it comes.
+const LINE_SHARE: usize = 32;
 
 /// A document that was read and sketched.
 pub struct Sketched {
     pub key: String,
     pub sketch: Sketch,
     /// The JSON line that it came in, when that was asked for.
-    pub line: Option<Vec<u8>>,
+    pub line: Option<io::Result<Kept>>,
     /// When it was seen, in seconds since 1970, when that was asked for and is known.
     pub seen_at: Option<u64>,
 }
@@ -96,6 +100,7 @@ pub fn run<T: Send, E>(
         inputs: inputs.clone(),
         own: own.iter().map(|&path| path.to_owned()).collect(),
         meter: meter.clone(),
+        held: (common.memory / LINE_SHARE).max(1 << 16),
         budget: budget.clone(),
         tokens: tokens_out,
         chunks: pieces_in,
@@ -165,17 +170,25 @@ impl<T, W: Fn(Sketched) -> T> Worker<'_, W> {
     }
 
     fn sketch(&mut self, piece: Piece) -> Result<Sketched, Problem> {
-        let counted = matches!(piece, Piece::Line { .. });
-        let line = match &piece {
-            Piece::Line { bytes, .. } if self.keep_lines => Some(bytes.clone()),
-            _ => None,
-        };
-        let read = input::read(piece, self.fields, &mut |chunk| {
-            self.sketcher.update(chunk);
+        let counted = matches!(piece, Piece::Line { .. } | Piece::Long { .. });
+        let (sketcher, meter) = (&mut self.sketcher, self.meter);
+        let mut take = |chunk: &[u8]| {
+            sketcher.update(chunk);
             if !counted {
-                self.meter.bytes.fetch_add(chunk.len() as u64, Ordering::Relaxed);
+                meter.bytes.fetch_add(chunk.len() as u64, Ordering::Relaxed);
             }
-        });
+        };
+        let (read, line) = match piece {
+            Piece::Line { ref bytes, .. } if self.keep_lines => {
+                let line = Kept::Held(bytes.clone());
+                (input::read(piece, self.fields, &mut take), Some(Ok(line)))
+            }
+            Piece::Long { line, place } if self.keep_lines => {
+                let mut line = Spilling::new(line);
+                (input::read_long(&mut line, &place, self.fields, &mut take), Some(line.kept()))
+            }
+            other => (input::read(other, self.fields, &mut take), None),
+        };
         let mut sketch = self.sketcher.finish();
         read.map(|read| {
             sketch.replaced += read.replaced;
@@ -189,6 +202,8 @@ struct Walker {
     inputs: Inputs,
     own: Vec<PathBuf>,
     meter: Arc<Meter>,
+    /// Bytes of a line that are held in memory.
+    held: usize,
     budget: Arc<Budget>,
     tokens: Receiver<()>,
     chunks: Sender<Chunk<Piece>>,
@@ -219,7 +234,7 @@ impl Walker {
         let count = |read| {
             self.meter.bytes.fetch_add(read, Ordering::Relaxed);
         };
-        let mut walk = Walk::new(&self.inputs, &self.own, &count, &mut sink);
+        let mut walk = Walk::new(&self.inputs, &self.own, self.held, &count, &mut sink);
         if self.inputs.inputs.iter().all(|input| walk.input(input)) {
             pass_on(&mut waiting);
         }

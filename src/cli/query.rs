@@ -2,13 +2,17 @@
 
 use crate::args::{Common, QueryArgs};
 use crate::exit::{Ended, Outcome, Stop};
-use crate::input::{Problem, read_file};
+use crate::input::{Place, Problem, lines, open_file};
 use crate::open;
 use crate::output::{Output, rounded, short, visible};
 use crate::pipeline::{self, Event, Meter, Sketched};
 use crate::progress::Progress;
 use serde::Serialize;
 use sketchdb::{Answer, Database, Error, Match, PortableSketch, Query};
+use std::io::BufReader;
+
+/// Bytes of a line that holds a sketch.
+const MOST_LINE: usize = 16 << 20;
 
 #[derive(Serialize)]
 struct Line<'a> {
@@ -104,15 +108,22 @@ fn read_sketches(
     db: &Database,
     mut take: impl FnMut(Event<Sketched>) -> Result<(), Stop>,
 ) -> Result<(), Stop> {
-    let mut text = Vec::new();
-    if let Err(problem) = read_file(file, &mut |chunk| text.extend_from_slice(chunk)) {
-        return take(Event::Problem(problem));
-    }
-    for (number, line) in text.split(|&byte| byte == b'\n').enumerate() {
-        if line.trim_ascii().is_empty() {
+    let opened = match open_file(file) {
+        Ok(opened) => BufReader::with_capacity(1 << 16, opened),
+        Err(problem) => return take(Event::Problem(problem)),
+    };
+    for (number, line) in (1..).zip(lines(opened, MOST_LINE)) {
+        let place = Place { file: file.into(), line: number };
+        let line = match line {
+            Ok(line) => line.whole(MOST_LINE),
+            Err(error) => return take(Event::Problem(Problem::new(place, error))),
+        };
+        if line.as_ref().is_ok_and(|line| line.trim_ascii().is_empty()) {
             continue;
         }
-        let read = serde_json::from_slice::<PortableSketch>(line).map_err(|error| error.to_string());
+        let read = line.and_then(|line| {
+            serde_json::from_slice::<PortableSketch>(&line).map_err(|error| error.to_string())
+        });
         if let Ok(portable) = &read {
             db.params().check_comparable(&portable.params)?;
         }
@@ -120,7 +131,6 @@ fn read_sketches(
             let sketch = portable.sketch().map_err(|error| error.to_string())?;
             Ok(Sketched { key: portable.key, sketch, line: None, seen_at: None })
         });
-        let place = format!("{file}:{}", number + 1);
         take(sketched.map_or_else(|what| Event::Problem(Problem::new(place, what)), Event::Done))?;
     }
     Ok(())

@@ -2,15 +2,18 @@
 
 use crate::args::{Common, Remove};
 use crate::exit::{Ended, Outcome, Stop};
-use crate::input::{Place, Problem, checked, read_file};
+use crate::input::{Place, Problem, checked, lines, open_file};
 use crate::open;
 use crate::output::Output;
 use crate::say::say;
 use serde::Serialize;
 use sketchdb::Database;
+use std::io::BufReader;
 
 /// Keys removed at a time.
 const AT_ONCE: usize = 8192;
+/// Bytes of a line that holds a key.
+const MOST_LINE: usize = 1 << 16;
 /// Missing keys are named up to this many.
 const NAMED: u64 = 20;
 
@@ -65,30 +68,23 @@ struct Removing<'d> {
 impl Removing<'_> {
     /// A key a line.
     fn take_file(&mut self, file: &str) -> Result<Result<(), Problem>, Stop> {
-        let mut place = Place { file: file.into(), line: 1 };
-        let (mut line, mut failed) = (Vec::new(), None);
-        let mut take = |bytes: &[u8]| {
-            for &byte in bytes {
-                if byte != b'\n' {
-                    line.push(byte);
-                } else if failed.is_none() {
-                    failed = self.take_line(&std::mem::take(&mut line), &place).err();
-                    place.line += 1;
-                }
-            }
+        let opened = match open_file(file) {
+            Ok(opened) => BufReader::with_capacity(1 << 16, opened),
+            Err(problem) => return Ok(Err(problem)),
         };
-        let read = read_file(file, &mut take);
-        if let Some(error) = failed {
-            return Err(error);
+        for (number, line) in (1..).zip(lines(opened, MOST_LINE)) {
+            let place = Place { file: file.into(), line: number };
+            match line.map(|line| line.whole(MOST_LINE)) {
+                Ok(Ok(line)) => self.take_line(&line, &place)?,
+                Ok(Err(what)) => self.problem(&Problem::new(place, what)),
+                Err(error) => return Ok(Err(Problem::new(place, error))),
+            }
         }
-        if !line.is_empty() {
-            self.take_line(&line, &place)?;
-        }
-        Ok(read)
+        Ok(Ok(()))
     }
 
     fn take_line(&mut self, line: &[u8], place: &Place) -> Result<(), Stop> {
-        let key = String::from_utf8_lossy(line.strip_suffix(b"\r").unwrap_or(line)).into_owned();
+        let key = String::from_utf8_lossy(line).into_owned();
         if key.is_empty() {
             return Ok(());
         }

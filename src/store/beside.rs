@@ -59,7 +59,9 @@ fn written(
     let temporary =
         tempfile::Builder::new().prefix(".sketchdb-").permissions(permissions).tempfile_in(folder).map_err(
             |error| match error.kind() {
-                io::ErrorKind::NotFound => Error::invalid(folder.display(), "no such folder: make it first"),
+                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
+                    Error::invalid(folder.display(), "no such folder: make it first")
+                }
                 _ => failed(path, error),
             },
         )?;

@@ -78,7 +78,7 @@ fn check_regular(path: &Path) -> Result<()> {
 
 fn failed(path: &Path, error: io::Error) -> Error {
     match error.kind() {
-        io::ErrorKind::NotFound => Error::Missing(path.to_owned()),
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Error::Missing(path.to_owned()),
         _ => Error::io(format!("open {}", path.display()), error),
     }
 }

@@ -385,7 +385,9 @@ pub(crate) fn check_all(disk: Arc<dyn Disk>, broken: &mut dyn FnMut(BrokenSeal))
             None => Err(reading(error)),
         };
     let mut superblock = [0; PAGE];
-    disk.read_at(0, &mut superblock).map_err(reading)?;
+    if disk.len().map_err(reading)? >= PAGE as u64 {
+        disk.read_at(0, &mut superblock).map_err(reading)?;
+    }
     if !sector_holds(&superblock, u64::MAX) {
         named(self::broken(0, "the checksum of the superblock does not hold"))?;
     }

@@ -9,6 +9,8 @@ mod add;
 mod query;
 mod keys;
 mod inputs;
+mod hostile;
+mod long_lines;
 mod bad_inputs;
 mod creation;
 mod streams;

@@ -78,8 +78,10 @@ impl Shell {
 }
 
 impl Ran {
-    fn of(output: Output) -> Self {
-        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    pub fn of(output: Output) -> Self {
+        let text = |bytes: Vec<u8>| {
+            String::from_utf8(bytes).unwrap_or_else(|error| panic!("{}", error.utf8_error()))
+        };
         let code = output.status.code().expect("no signal ended it");
         let ran = Ran { code, out: text(output.stdout), err: text(output.stderr) };
         assert!(!ran.err.contains("panicked") && ran.code != 101, "{ran:?}");

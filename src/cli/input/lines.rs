@@ -2,10 +2,15 @@
 
 use super::{Fields, Place, Problem, Read};
 use crate::args;
-use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, Visitor};
 use serde_json::Value;
 use std::borrow::Cow;
 use std::fmt;
+
+/// What an id must be.
+pub const NO_ID: &str = "an id must be a string or an integer";
+/// What a text must be.
+pub const NO_TEXT: &str = "a text must be a string";
 
 /// The document of a line, its text handed to `take`. A line without id has the key FILE:LINE.
 pub fn read(
@@ -14,30 +19,73 @@ pub fn read(
     fields: &Fields,
     take: &mut dyn FnMut(&[u8]),
 ) -> Result<Read, Problem> {
-    let bytes = bytes.trim_ascii_end();
     let line = String::from_utf8_lossy(bytes);
     let replaced = match &line {
         Cow::Borrowed(_) => 0,
         Cow::Owned(_) => bytes.utf8_chunks().filter(|chunk| !chunk.invalid().is_empty()).count() as u64,
     };
     let mut parser = serde_json::Deserializer::from_str(&line);
-    let found = Object(fields)
+    let mut found = Object(fields)
         .deserialize(&mut parser)
         .and_then(|found| parser.end().map(|()| found))
         .map_err(|error| Problem::new(place, error))?;
-    let missing = |name: &str| Problem::new(place, format!("no field {name:?}"));
-    take(found.text.ok_or_else(|| missing(&fields.text))?.as_bytes());
-    Ok(Read { key: found.id.unwrap_or_else(|| place.to_string()), replaced, seen_at: found.seen_at })
+    if let Some(text) = &mut found.text {
+        take(text.as_bytes());
+    }
+    found.read(place, fields, replaced)
 }
 
-struct Found<'a> {
-    id: Option<String>,
-    text: Option<Cow<'a, str>>,
-    seen_at: Option<u64>,
+/// The fields of a line that were asked for and are there.
+pub struct Found<T> {
+    id: Option<Option<String>>,
+    text: Option<T>,
+    seen_at: Option<Option<u64>>,
+}
+
+impl<T> Default for Found<T> {
+    fn default() -> Self {
+        Found { id: None, text: None, seen_at: None }
+    }
+}
+
+impl<T> Found<T> {
+    pub fn id(&mut self, id: Option<String>) -> Result<(), String> {
+        once(&mut self.id, id, "id")
+    }
+
+    pub fn text(&mut self, text: T) -> Result<(), String> {
+        once(&mut self.text, text, "text")
+    }
+
+    pub fn time(&mut self, seen_at: Option<u64>) -> Result<(), String> {
+        once(&mut self.seen_at, seen_at, "time")
+    }
+
+    /// The document, when there is a text.
+    pub fn read(self, place: &Place, fields: &Fields, replaced: u64) -> Result<Read, Problem> {
+        if self.text.is_none() {
+            return Err(Problem::new(place, format!("no field {:?}", fields.text)));
+        }
+        let key = self.id.flatten().unwrap_or_else(|| place.to_string());
+        Ok(Read { key, replaced, seen_at: self.seen_at.flatten() })
+    }
+}
+
+/// Which of two a reader takes is anybody's guess: there may be one.
+fn once<T>(slot: &mut Option<T>, value: T, what: &str) -> Result<(), String> {
+    match slot.replace(value) {
+        None => Ok(()),
+        Some(_) => Err(format!("the field of the {what} comes twice")),
+    }
+}
+
+/// Whether a number can be an id.
+pub fn is_id(number: &str) -> bool {
+    number != "-0" && (number.parse::<u64>().is_ok() || number.parse::<i64>().is_ok())
 }
 
 /// Seconds since 1970, of whatever stands in the field of the time; what is no time is none.
-fn seconds(value: &Value) -> Option<u64> {
+pub fn seconds(value: &Value) -> Option<u64> {
     match value {
         Value::String(text) => args::time(text).ok(),
         Value::Number(number) => {
@@ -52,32 +100,34 @@ fn seconds(value: &Value) -> Option<u64> {
 struct Object<'f>(&'f Fields);
 
 impl<'de> DeserializeSeed<'de> for Object<'_> {
-    type Value = Found<'de>;
+    type Value = Found<Cow<'de, str>>;
 
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Found<'de>, D::Error> {
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
         deserializer.deserialize_map(self)
     }
 }
 
 impl<'de> Visitor<'de> for Object<'_> {
-    type Value = Found<'de>;
+    type Value = Found<Cow<'de, str>>;
 
     fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
         f.write_str("a JSON object")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Found<'de>, A::Error> {
-        let mut found = Found { id: None, text: None, seen_at: None };
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut found = Found::default();
         while let Some(name) = map.next_key::<Cow<str>>()? {
-            if name == self.0.id {
-                found.id = map.next_value_seed(Id)?;
+            let noted = if name == self.0.id {
+                found.id(map.next_value_seed(Id)?)
             } else if name == self.0.text {
-                found.text = Some(map.next_value_seed(Text)?);
+                found.text(map.next_value_seed(Text)?)
             } else if Some(name.as_ref()) == self.0.time.as_deref() {
-                found.seen_at = seconds(&map.next_value()?);
+                found.time(seconds(&map.next_value()?))
             } else {
                 map.next_value::<IgnoredAny>()?;
-            }
+                Ok(())
+            };
+            noted.map_err(A::Error::custom)?;
         }
         Ok(found)
     }
@@ -98,7 +148,7 @@ impl<'de> Visitor<'de> for Id {
     type Value = Option<String>;
 
     fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.write_str("an id that is a string or an integer")
+        f.write_str(NO_ID)
     }
 
     fn visit_unit<E>(self) -> Result<Option<String>, E> {
@@ -133,7 +183,7 @@ impl<'de> Visitor<'de> for Text {
     type Value = Cow<'de, str>;
 
     fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.write_str("a text that is a string")
+        f.write_str(NO_TEXT)
     }
 
     fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Cow<'de, str>, E> {
@@ -147,14 +197,21 @@ impl<'de> Visitor<'de> for Text {
 
 #[cfg(test)]
 mod tests {
+    use super::super::stream;
     use super::*;
 
     fn parse(line: &[u8]) -> Result<(String, String, u64), Problem> {
         let place = Place { file: "f".into(), line: 7 };
         let fields = Fields { id: "id".into(), text: "text".into(), time: None };
-        let mut text = Vec::new();
-        let read = read(line, &place, &fields, &mut |part| text.extend(part))?;
-        Ok((read.key, String::from_utf8(text).unwrap(), read.replaced))
+        let (mut held, mut streamed) = (Vec::new(), Vec::new());
+        let read = read(line, &place, &fields, &mut |part| held.extend(part));
+        let same = stream::read(line, &place, &fields, &mut |part| streamed.extend(part));
+        assert_eq!(read.is_ok(), same.is_ok(), "{}", String::from_utf8_lossy(line));
+        let (read, same) = (read?, same?);
+        let of = |read: Read, text| (read.key, String::from_utf8(text).unwrap(), read.replaced);
+        let (read, same) = (of(read, held), of(same, streamed));
+        assert_eq!(read, same);
+        Ok(read)
     }
 
     #[test]
@@ -165,6 +222,8 @@ mod tests {
             (br#"{"text":"t","id":-3,"more":[1,{"x":null}]}"#, "-3"),
             (br#"{"text":"t"}"#, "f:7"),
             (br#"{"id":null,"text":"t"}"#, "f:7"),
+            (br#" {"text":"t","n":1e999,"id":18446744073709551615} "#, "18446744073709551615"),
+            (br#"{"\u0069d":"a","text":"t","x":"\ud834\udd1e"}"#, "a"),
         ] {
             assert_eq!(parse(line).unwrap(), (key.to_string(), "t".to_string(), 0));
         }
@@ -189,6 +248,14 @@ mod tests {
             br#"{"id":"a","text":5}"#,
             b"{} {}",
             br#"{"id":"a","text":"\ud800"}"#,
+            br#"{"id":"a","text":"one","text":"two"}"#,
+            br#"{"id":"a","text":"one","id":null}"#,
+            br#"{"id":-0,"text":"t"}"#,
+            br#"{"id":18446744073709551616,"text":"t"}"#,
+            br#"{"id":1e3,"text":"t"}"#,
+            br#"{"id":"a","text":"one",}"#,
+            b"{\"id\":\"a\",\"text\":\"one\"}\x0C",
+            b"",
         ] {
             assert_eq!(parse(line).unwrap_err().place, "f:7", "{}", String::from_utf8_lossy(line));
         }

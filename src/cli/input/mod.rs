@@ -3,10 +3,16 @@
 //! One thread walks the inputs and cuts them into *pieces*; what is costly about a piece (parsing, reading a whole file) is
 //! left to the worker that takes it. A piece that cannot be read is a [`Problem`] with its place and harms no other.
 
+mod bounded;
 mod compressed;
 mod lines;
+mod long;
+mod lossy;
+mod stream;
 mod walk;
 
+pub use bounded::lines;
+pub use long::Long;
 pub use walk::Walk;
 
 use std::fs::File;
@@ -23,6 +29,8 @@ pub enum Piece {
     Stdin,
     /// A line of a file of JSON lines.
     Line { bytes: Vec<u8>, place: Place },
+    /// A line too long to hold.
+    Long { line: Long, place: Place },
     /// An input that cannot be read.
     Problem(Problem),
 }
@@ -32,6 +40,7 @@ impl Piece {
     pub fn bytes(&self) -> usize {
         match self {
             Piece::Line { bytes, .. } => bytes.len(),
+            Piece::Long { line, .. } => line.held(),
             _ => 0,
         }
     }
@@ -49,7 +58,7 @@ impl Piece {
         match self {
             Piece::File { path, .. } => path.display().to_string(),
             Piece::Stdin => "-".into(),
-            Piece::Line { place, .. } => place.to_string(),
+            Piece::Line { place, .. } | Piece::Long { place, .. } => place.to_string(),
             Piece::Problem(problem) => problem.place.clone(),
         }
     }
@@ -107,6 +116,7 @@ pub fn read(piece: Piece, fields: &Fields, take: &mut dyn FnMut(&[u8])) -> Resul
             let read = lines::read(&bytes, &place, fields, take)?;
             Ok(Read { key: checked(read.key, &place)?, ..read })
         }
+        Piece::Long { line, place } => read_long(line, &place, fields, take),
         Piece::Stdin => {
             copy(io::stdin().lock(), "-", take)?;
             Ok(Read { key: "-".into(), replaced: 0, seen_at: None })
@@ -120,6 +130,17 @@ pub fn read(piece: Piece, fields: &Fields, take: &mut dyn FnMut(&[u8])) -> Resul
             copy(reader, &key, take).map(|()| Read { key, replaced: 0, seen_at })
         }
     }
+}
+
+/// The document of a line that passes by.
+pub fn read_long(
+    line: impl io::Read,
+    place: &Place,
+    fields: &Fields,
+    take: &mut dyn FnMut(&[u8]),
+) -> Result<Read, Problem> {
+    let read = stream::read(line, place, fields, take)?;
+    Ok(Read { key: checked(read.key, place)?, ..read })
 }
 
 /// When a file was last changed, in seconds since 1970.

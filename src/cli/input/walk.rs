@@ -1,12 +1,16 @@
 //! The inputs in order, cut into pieces.
 
-use super::{Piece, Place, Problem, compressed};
+use super::long::Long;
+use super::{Piece, Place, Problem, bounded, compressed};
 use crate::args::{Format, Inputs};
 use std::fs::{File, Metadata};
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use walkdir::WalkDir;
+
+/// Bytes of a line that names an input.
+const MOST_PATH: usize = 1 << 16;
 
 /// What tells one file from all others, whatever its name.
 #[cfg(unix)]
@@ -18,6 +22,8 @@ fn identity(file: &Metadata) -> (u64, u64) {
 /// Walks inputs and gives their pieces to a sink, which returns false when no more are wanted.
 pub struct Walk<'a> {
     format: Format,
+    /// Bytes of a line that are held in memory; a longer one is read as it comes.
+    held: usize,
     /// Device and inode of each file of the command itself, a database or what it writes: none is a document.
     own: Vec<(u64, u64)>,
     sink: &'a mut dyn FnMut(Piece, bool) -> bool,
@@ -29,11 +35,12 @@ impl<'a> Walk<'a> {
     pub fn new(
         inputs: &Inputs,
         own: &[PathBuf],
+        held: usize,
         read: &'a dyn Fn(u64),
         sink: &'a mut dyn FnMut(Piece, bool) -> bool,
     ) -> Self {
         let own = own.iter().filter_map(|path| std::fs::metadata(path).ok()).map(|file| identity(&file));
-        Walk { format: inputs.format, own: own.collect(), sink, read }
+        Walk { format: inputs.format, held, own: own.collect(), sink, read }
     }
 
     /// All pieces of one input; whether more are wanted.
@@ -65,17 +72,18 @@ impl<'a> Walk<'a> {
     /// The inputs that stdin names, one a line.
     fn paths(&mut self) -> bool {
         let file: Arc<str> = "-".into();
-        for (line, bytes) in (1..).zip(BufReader::new(std::io::stdin()).split(b'\n')) {
+        for (line, bytes) in (1..).zip(bounded::lines(BufReader::new(std::io::stdin()), MOST_PATH)) {
             let place = Place { file: file.clone(), line };
             let bytes = match bytes {
-                Ok(bytes) => bytes,
+                Ok(line) => line.whole(MOST_PATH),
                 Err(error) => return self.problem(place, error),
             };
-            let wanted = match std::str::from_utf8(&bytes).map(|path| path.trim_end_matches('\r')) {
-                Ok("") => true,
-                Ok("-") => self.problem(place, "stdin cannot name itself"),
-                Ok(path) => self.input(path),
-                Err(_) => self.problem(place, "a name that is not UTF-8 cannot be a key"),
+            let wanted = match bytes.as_deref().map(std::str::from_utf8) {
+                Ok(Ok("")) => true,
+                Ok(Ok("-")) => self.problem(place, "stdin cannot name itself"),
+                Ok(Ok(path)) => self.input(path),
+                Ok(Err(_)) => self.problem(place, "a name that is not UTF-8 cannot be a key"),
+                Err(what) => self.problem(place, what),
             };
             if !wanted {
                 return false;
@@ -135,16 +143,20 @@ impl<'a> Walk<'a> {
         for line in 1.. {
             let place = Place { file: file.clone(), line };
             let mut bytes = Vec::new();
-            match reader.read_until(b'\n', &mut bytes) {
+            match reader.by_ref().take(self.held as u64).read_until(b'\n', &mut bytes) {
                 Ok(0) => break,
                 Ok(n) => (self.read)(n as u64),
                 Err(error) => return self.problem(place, error),
             }
+            let whole = bytes.pop_if(|byte| *byte == b'\n').is_some() || bytes.len() < self.held;
             if line == 1 && bytes.starts_with(b"\xEF\xBB\xBF") {
                 bytes.drain(..3);
             }
-            if bytes.last() == Some(&b'\n') {
-                bytes.pop();
+            if !whole {
+                if !self.long(bytes, place, &mut reader) {
+                    return false;
+                }
+                continue;
             }
             // When nothing is buffered the next line may be long in coming: let go of what is there.
             let wait = reader.buffer().is_empty();
@@ -153,5 +165,15 @@ impl<'a> Walk<'a> {
             }
         }
         true
+    }
+
+    /// A line of which this is the beginning.
+    fn long(&mut self, beginning: Vec<u8>, place: Place, reader: &mut impl BufRead) -> bool {
+        let (line, rest) = Long::new(beginning);
+        let wanted = (self.sink)(Piece::Long { line, place }, true);
+        if wanted {
+            (self.read)(rest.pass(reader));
+        }
+        wanted
     }
 }

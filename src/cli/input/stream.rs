@@ -1,0 +1,139 @@
+//! JSON lines too long to hold: the same answer as [`lines`](super::lines) gives, from bytes that pass by once.
+
+use super::lines::{Found, is_id, seconds};
+use super::lossy::Lossy;
+use super::{Fields, Place, Problem, Read};
+use serde_json::Value;
+use std::cell::Cell;
+use std::fmt::Display;
+use std::io;
+use struson::reader::{JsonReader, JsonStreamReader, ReaderSettings, ValueType};
+
+/// Arrays and objects within each other.
+const MOST_DEEP: u32 = 1 << 20;
+/// Bytes of a name, and of a value that is no text.
+const MOST_HELD: u64 = 1 << 20;
+
+/// The document of a line, its text handed to `take` while it is read.
+pub fn read(
+    line: impl io::Read,
+    place: &Place,
+    fields: &Fields,
+    take: &mut dyn FnMut(&[u8]),
+) -> Result<Read, Problem> {
+    let allowed = Cell::new(u64::MAX);
+    let mut lossy = Lossy::new(line);
+    let settings = ReaderSettings {
+        track_path: false,
+        max_nesting_depth: Some(MOST_DEEP),
+        restrict_number_values: false,
+        ..ReaderSettings::default()
+    };
+    let reader = Sparing { inner: &mut lossy, allowed: &allowed };
+    let object = Object { json: JsonStreamReader::new_custom(reader, settings), fields, allowed: &allowed };
+    let found = object.read(take).map_err(|what| Problem::new(place, what))?;
+    found.read(place, fields, lossy.replaced())
+}
+
+/// A reader that gives only so many bytes, until it is told that it may give more.
+struct Sparing<'a, R> {
+    inner: R,
+    allowed: &'a Cell<u64>,
+}
+
+impl<R: io::Read> io::Read for Sparing<'_, R> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        if self.allowed.get() == 0 {
+            return Err(io::Error::other("a name or a value too long to hold"));
+        }
+        let most = into.len().min(usize::try_from(self.allowed.get()).unwrap_or(usize::MAX));
+        let n = self.inner.read(&mut into[..most])?;
+        self.allowed.set(self.allowed.get().saturating_sub(n as u64));
+        Ok(n)
+    }
+}
+
+struct Object<'a, R: io::Read> {
+    json: JsonStreamReader<Sparing<'a, R>>,
+    fields: &'a Fields,
+    allowed: &'a Cell<u64>,
+}
+
+fn said(error: impl Display) -> String {
+    error.to_string()
+}
+
+impl<R: io::Read> Object<'_, R> {
+    fn read(mut self, take: &mut dyn FnMut(&[u8])) -> Result<Found<()>, String> {
+        let mut found = Found::default();
+        self.json.begin_object().map_err(said)?;
+        while self.json.has_next().map_err(said)? {
+            self.hold();
+            let name = self.json.next_name_owned().map_err(said)?;
+            if name == self.fields.id {
+                found.id(self.id()?)?;
+            } else if name == self.fields.text {
+                found.text(self.text(take)?)?;
+            } else if Some(name.as_str()) == self.fields.time.as_deref() {
+                found.time(self.time()?)?;
+            } else {
+                self.skip()?;
+            }
+            self.hold();
+        }
+        self.json.end_object().map_err(said)?;
+        self.allowed.set(u64::MAX);
+        self.json.consume_trailing_whitespace().map_err(said)?;
+        Ok(found)
+    }
+
+    /// What is read next is held in memory.
+    fn hold(&self) {
+        self.allowed.set(MOST_HELD);
+    }
+
+    fn skip(&mut self) -> Result<(), String> {
+        self.allowed.set(u64::MAX);
+        self.json.skip_value().map_err(said)
+    }
+
+    /// A string or an integer; null is none.
+    fn id(&mut self) -> Result<Option<String>, String> {
+        match self.json.peek().map_err(said)? {
+            ValueType::Null => self.json.next_null().map(|()| None).map_err(said),
+            ValueType::String => self.json.next_string().map(Some).map_err(said),
+            ValueType::Number => {
+                let number = self.json.next_number_as_string().map_err(said)?;
+                if is_id(&number) { Ok(Some(number)) } else { Err(super::lines::NO_ID.into()) }
+            }
+            _ => Err(super::lines::NO_ID.into()),
+        }
+    }
+
+    fn text(&mut self, take: &mut dyn FnMut(&[u8])) -> Result<(), String> {
+        if self.json.peek().map_err(said)? != ValueType::String {
+            return Err(super::lines::NO_TEXT.into());
+        }
+        self.allowed.set(u64::MAX);
+        let mut text = self.json.next_string_reader().map_err(said)?;
+        let mut chunk = vec![0; 1 << 16];
+        loop {
+            match io::Read::read(&mut text, &mut chunk).map_err(said)? {
+                0 => return Ok(()),
+                n => take(&chunk[..n]),
+            }
+        }
+    }
+
+    fn time(&mut self) -> Result<Option<u64>, String> {
+        let value = match self.json.peek().map_err(said)? {
+            ValueType::String => Value::String(self.json.next_string().map_err(said)?),
+            ValueType::Number => {
+                let number = self.json.next_number_as_string().map_err(said)?;
+                serde_json::from_str(&number).unwrap_or(Value::Null)
+            }
+            _ => return self.skip().map(|()| None),
+        };
+        Ok(seconds(&value))
+    }
+}
