@@ -4,6 +4,7 @@
 //! form, no longer than what was read, which is read as the same value: readers take more than writers write (longer integers,
 //! bits behind the end), so the bytes need not be the same. Where only one form is accepted they are.
 
+use crate::bits::{EliasFano, field};
 use crate::db::Params;
 use crate::error::Result;
 use crate::id::DatabaseId;
@@ -31,27 +32,24 @@ pub use crate::store::rewrite::{rewrite, seal_frames};
 /// A decoder with all that must hold of it.
 pub type Check = fn(&[u8]);
 
-/// Every decoder by its name.
-pub const DECODERS: &[(&str, Check)] = &[
-    ("frame", frame),
-    ("content", content_record),
-    ("document", document_record),
-    ("amendment", amendment),
-    ("representative", representative),
-    ("run record", run_record),
-    ("counters", counters),
-    ("bitmap", bitmap),
-    ("superblock", superblock),
-    ("block", block),
-    ("run", run),
-    ("filter", filter),
-    ("memtable", memtable),
-    ("sample", sample),
-    ("signature", signature),
-    ("edit signature", edit_signature),
-    ("parameters", parameters),
-    ("portable sketch", portable),
+/// Decoders of the truth: what frames and rows hold.
+pub const RECORDS: &[Check] = &[
+    frame,
+    content_record,
+    document_record,
+    amendment,
+    representative,
+    run_record,
+    counters,
+    superblock,
+    parameters,
 ];
+
+/// Decoders of the index.
+pub const INDEX: &[Check] = &[bitmap, block, run, filter, memtable];
+
+/// Decoders of sketches.
+pub const SKETCHES: &[Check] = &[sample, signature, edit_signature, portable];
 
 /// The first `N` bytes, filled up with zeros, and the rest.
 fn split<const N: usize>(bytes: &[u8]) -> ([u8; N], &[u8]) {
@@ -147,9 +145,22 @@ fn entries(block: &Block, from: Address) -> Vec<Entry> {
     entries
 }
 
-/// A block behind the address from which it is read. One whose entries ascend is packed again.
+/// A block behind the address from which it is read; as it is, and as long as its header says.
 fn block(bytes: &[u8]) {
     let (from, bytes) = number(bytes);
+    block_from(from, bytes);
+    let (count, width, span) =
+        (field(bytes, 0, 16) as usize, field(bytes, 16, 8) as usize, field(bytes, 72, 40));
+    let length = 14 + (EliasFano::new(count, span).bits() + count * width).div_ceil(8);
+    if length <= 4 * bytes.len().max(256) {
+        let mut fitting = bytes.to_vec();
+        fitting.resize(length, 0x55);
+        block_from(from, &fitting);
+    }
+}
+
+/// One whose entries ascend is packed again.
+fn block_from(from: u64, bytes: &[u8]) {
     let Ok(block) = Block::parse(bytes) else { return };
     let (all, behind) = (entries(&block, Address::from_bits(0)), entries(&block, Address::from_bits(from)));
     assert!(all.len() <= block.len() && behind.len() <= block.len());
@@ -196,7 +207,7 @@ impl RunSource for Rows<'_> {
 /// A directory in pieces of up to 32 addresses, and blocks: searched, and read from beginning to end.
 fn run(bytes: &[u8]) {
     let (range, bytes) = split::<12>(bytes);
-    let address = |at: usize| Address::from_bits(crate::bits::field(&range, at, 48));
+    let address = |at: usize| Address::from_bits(field(&range, at, 48));
     let rows = Rows::cut(bytes);
     let mut directory = Directory::default();
     for group in rows.0.first().copied().unwrap_or_default().chunks(192) {
@@ -250,12 +261,23 @@ fn memtable(bytes: &[u8]) {
     assert_eq!(seen, expected);
 }
 
+/// A sample as long as its header says.
+fn fitting_sample(bytes: &[u8]) -> Vec<u8> {
+    let (count, bound) = (field(bytes, 0, 32) as usize, field(bytes, 32, 40));
+    let bound = if bound == 0 { 1 << 40 } else { bound };
+    let length = 9 + EliasFano::new(count, bound - 1).bytes();
+    let mut fitting = bytes.to_vec();
+    fitting.resize(length.min(4 * bytes.len().max(256)), 0);
+    fitting
+}
+
 /// Two samples: read, written, and compared with each other.
 fn sample(bytes: &[u8]) {
     let (length, rest) = number(bytes);
     let (first, second) = rest.split_at((length as usize % 4096).min(rest.len()));
-    let samples: Vec<Sample> =
-        [first, second, rest].iter().filter_map(|part| Sample::decode(part).ok()).collect();
+    let fitting = fitting_sample(rest);
+    let samples = [first, second, rest, &fitting].map(|part| Sample::decode(part).ok());
+    let samples: Vec<Sample> = samples.into_iter().flatten().collect();
     for sample in &samples {
         assert_eq!(Sample::decode(&sample.encode()).expect("a stored form"), *sample);
         assert!(sample.values().last().is_none_or(|&last| last < sample.bound()));

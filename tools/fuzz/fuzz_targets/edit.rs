@@ -31,9 +31,9 @@ fn definition(first: &[bool], second: &[bool]) -> [usize; 2] {
 
 fuzz_target!(|input: &[u8]| {
     let mut input = Input(input);
-    let (cut, drop) = (input.below(700), input.byte() % 8);
+    let (cut, drop) = (input.below(320), input.byte() % 8);
     let mut bits: Vec<bool> =
-        input.0.iter().take(88).flat_map(|byte| (0..8).map(move |bit| byte >> bit & 1 == 1)).collect();
+        input.0.iter().take(40).flat_map(|byte| (0..8).map(move |bit| byte >> bit & 1 == 1)).collect();
     bits.truncate(bits.len().saturating_sub(usize::from(drop)));
     let (first, second) = bits.split_at(cut.min(bits.len()));
     let (found, steps) = within(4 << 20, || (distances(first, second), alignment(first, second)));

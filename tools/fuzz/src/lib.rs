@@ -21,6 +21,17 @@ pub fn within<T>(most: usize, run: impl FnOnce() -> T) -> T {
     result
 }
 
+/// Memory that a decoder may take at once, and for each byte that it reads: a bitmap's run of six bytes is 8 KiB in memory.
+const DECODING: (usize, usize) = (4 << 20, 2048);
+
+/// Gives an input to a decoder: its first byte chooses which, the rest is what is read.
+pub fn decode(decoders: &[fn(&[u8])], input: &[u8]) {
+    if let Some((&first, bytes)) = input.split_first() {
+        let check = decoders[usize::from(first) % decoders.len()];
+        within(DECODING.0 + DECODING.1 * bytes.len(), || check(bytes));
+    }
+}
+
 /// Lets panics within redb unwind, which believes the pages that it reads; any other ends the process.
 pub fn abort_on_own_panics() {
     static ONCE: Once = Once::new();
