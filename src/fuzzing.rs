@@ -100,6 +100,7 @@ macro_rules! record_checks {
                 let stored = record.encode();
                 assert!(stored.len() <= bytes.len());
                 assert_eq!($record::decode(&stored).expect("a stored form"), record);
+                assert!($record::decode(&[&stored[..], &[0]].concat()).is_err(), "bytes follow its end");
             }
         }
     )* };
