@@ -42,6 +42,8 @@ mod sketch;
 mod index;
 mod store;
 mod db;
+#[cfg(fuzzing)]
+pub mod fuzzing;
 
 pub use db::{
     Accept, AddOptions, Added, Answer, Cluster, ClusterOptions, ClusterRule, Clusters, Compacted, Compared,

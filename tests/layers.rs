@@ -4,7 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The layers, lowest first; files and folders of `src`.
-const LAYERS: [&str; 9] = ["error", "id", "bits", "text", "sketch", "index", "store", "db", "cli"];
+const LAYERS: [&str; 10] =
+    ["error", "id", "bits", "text", "sketch", "index", "store", "db", "fuzzing", "cli"];
 /// What may be named in one place only.
 const HOMES: [(&str, &str); 4] = [
     ("bincode", "src/store/record.rs"),

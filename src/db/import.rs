@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::id::{ClusterId, ContentId};
 use crate::index::indexing::Indexing;
 use crate::index::term::Term;
-use crate::sketch::portable::bytes;
+use crate::sketch::portable::{bytes, number};
 use crate::sketch::{EditSignature, Sample};
 use crate::store::beside;
 use crate::store::build::Builder;
@@ -197,7 +197,7 @@ impl<'p> Importing<'p> {
             (digits(&content.sample)?, digits(&content.signature)?, digits(&content.edit)?);
         let hash = bytes(&content.hash)?.try_into();
         let hash: [u8; 16] = hash.map_err(|_| Error::invalid("its hash", "it is not of 16 bytes"))?;
-        let simhash = content.simhash.as_deref().map(simhash).transpose()?;
+        let simhash = content.simhash.as_deref().map(number).transpose()?;
         self.check_sketches(sample.as_deref(), signature.as_deref(), edit.as_deref())?;
         let record = ContentRecord {
             hash,
@@ -357,13 +357,6 @@ impl<'p> Importing<'p> {
             adopted.push((id, members, representative));
         }
         copy.adopt_clusters(adopted)
-    }
-}
-
-fn simhash(digits: &str) -> Result<u64> {
-    match digits.starts_with('+') {
-        true => Err(Error::invalid("its simhash", "a sign is no digit")),
-        false => u64::from_str_radix(digits, 16).map_err(|error| Error::invalid("its simhash", error)),
     }
 }
 

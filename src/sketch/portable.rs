@@ -56,23 +56,22 @@ impl PortableSketch {
             return Err(wrong("a key has 1 to 4,096 bytes"));
         }
         let hash = bytes(&self.hash)?.try_into().map_err(|_| wrong("its hash is not of 16 bytes"))?;
-        let signature =
-            self.signature.as_deref().map(bytes).transpose()?.map(|bytes| Signature::decode(&bytes));
-        if signature.as_ref().is_some_and(|signature| signature.entries().len() != self.params.minhashes) {
+        let signature = self.signature.as_deref().map(bytes).transpose()?;
+        if signature.as_ref().is_some_and(|bytes| Some(bytes.len()) != self.params.minhashes.checked_mul(2)) {
             return Err(wrong("its signature is not of as many entries as its parameters say"));
         }
         let sample = Sample::decode(&bytes(&self.sample)?)?;
         if sample.values().len() > self.params.sample {
             return Err(wrong("its sample has more values than its parameters say"));
         }
-        let simhash = self.simhash.as_deref().map(|digits| u64::from_str_radix(digits, 16)).transpose();
+        let simhash = self.simhash.as_deref().map(number).transpose()?;
         Ok(Sketch {
             hash: ContentHash(hash),
             bytes: self.bytes,
             replaced: 0,
             sample,
-            signature,
-            simhash: simhash.map_err(|_| wrong("its simhash is no hexadecimal number"))?.map(Simhash),
+            signature: signature.map(|bytes| Signature::decode(&bytes)),
+            simhash: simhash.map(Simhash),
             edit: self.edit.as_deref().map(|edit| EditSignature::decode(&bytes(edit)?)).transpose()?,
             passages: Vec::new(),
         })
@@ -85,13 +84,26 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
 
 pub(crate) fn bytes(digits: &str) -> Result<Vec<u8>> {
     let wrong = || Error::corrupt("sketch", "an odd number of digits, or one that is not hexadecimal");
-    // A sign is no digit, though numbers are read with one.
-    if !digits.len().is_multiple_of(2) || !digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {
+    if !digits.len().is_multiple_of(2) || !are_digits(digits) {
         return Err(wrong());
     }
     (0..digits.len() / 2)
         .map(|at| u8::from_str_radix(&digits[2 * at..2 * at + 2], 16).map_err(|_| wrong()))
         .collect()
+}
+
+/// A number of up to 64 bits.
+pub(crate) fn number(digits: &str) -> Result<u64> {
+    let wrong = || Error::corrupt("sketch", "a simhash that is no hexadecimal number");
+    match are_digits(digits) {
+        true => u64::from_str_radix(digits, 16).map_err(|_| wrong()),
+        false => Err(wrong()),
+    }
+}
+
+/// Whether all are hexadecimal: a sign is no digit, though numbers are read with one.
+fn are_digits(digits: &str) -> bool {
+    digits.bytes().all(|digit| digit.is_ascii_hexdigit())
 }
 
 #[cfg(test)]
@@ -121,7 +133,10 @@ mod tests {
             PortableSketch { sample: "zz".into(), ..good.clone() },
             PortableSketch { sample: good.sample[2..].into(), ..good.clone() },
             PortableSketch { signature: Some("0011".into()), ..good.clone() },
+            PortableSketch { signature: good.signature.clone().map(|digits| digits + "00"), ..good.clone() },
             PortableSketch { simhash: Some("x".into()), ..good.clone() },
+            PortableSketch { simhash: Some("+12".into()), ..good.clone() },
+            PortableSketch { simhash: Some("".into()), ..good.clone() },
             PortableSketch { edit: Some("é".into()), ..good.clone() },
         ] {
             assert!(wrong.sketch().is_err(), "{wrong:?}");

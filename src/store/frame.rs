@@ -75,9 +75,14 @@ fn encode(label: Label, records: &[(u64, &[u8])]) -> (u64, Vec<u8>) {
         bytes.extend((if records.len() == 1 { 0 } else { record.len() as u16 }).to_le_bytes());
     }
     records.iter().for_each(|record| bytes.extend(record.1));
-    let seal = crc(&bytes);
-    bytes[HEADER - 4..HEADER].copy_from_slice(&seal.to_le_bytes());
+    seal(&mut bytes);
     (first, bytes)
+}
+
+/// Makes the checksum of a frame hold, whatever it says.
+pub(crate) fn seal(frame: &mut [u8]) {
+    let seal = crc(frame);
+    frame[HEADER - 4..HEADER].copy_from_slice(&seal.to_le_bytes());
 }
 
 fn crc(frame: &[u8]) -> u32 {
@@ -110,9 +115,13 @@ impl<'a> Frame<'a> {
         if length != body.len() || count == 0 {
             return Err(wrong("its length is not what its header states"));
         }
+        let first = number(16);
+        if first >> 48 != 0 {
+            return Err(wrong("its numbers are beyond what a file can hold"));
+        }
         let (slots, records) =
             body.split_at_checked(count * SLOT).ok_or_else(|| wrong("shorter than its directory"))?;
-        Ok(Frame { first: number(16), slots, records, bytes })
+        Ok(Frame { first, slots, records, bytes })
     }
 
     /// The frame in a row: its first id is the row's key.
@@ -232,6 +241,19 @@ mod tests {
         let frames = frames(label(Kind::Contents), [(1, &small[..]), (2, &large), (3, &small)].into_iter());
         assert_eq!(frames.iter().map(|frame| frame.0).collect::<Vec<_>>(), [1, 2, 3]);
         assert_eq!(read(&frames)[1].1, large);
+    }
+
+    #[test]
+    fn numbers_beyond_all_are_refused() {
+        for (first, refused) in [((1 << 48) - 1, false), (1 << 48, true), (u64::MAX - 2, true)] {
+            let mut bytes =
+                frames(label(Kind::Contents), [(1, &[0; 9][..]), (3, &[1])].into_iter()).remove(0).1;
+            bytes[16..24].copy_from_slice(&u64::to_le_bytes(first));
+            seal(&mut bytes);
+            let read = Frame::parse(Kind::Contents, DATABASE, &bytes)
+                .and_then(|frame| frame.records().collect::<Result<Vec<_>>>());
+            assert_eq!(read.is_err(), refused, "{first}: {read:?}");
+        }
     }
 
     #[test]

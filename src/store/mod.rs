@@ -27,6 +27,8 @@ pub(crate) mod commit;
 pub(crate) mod flush;
 pub(crate) mod build;
 pub(crate) mod merging;
+#[cfg(fuzzing)]
+pub(crate) mod rewrite;
 #[cfg(test)]
 pub(crate) mod golden;
 

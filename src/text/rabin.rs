@@ -91,7 +91,7 @@ impl Rabin {
     }
 
     /// P without its leading term.
-    #[cfg(test)]
+    #[cfg(any(test, fuzzing))]
     pub fn polynomial(&self) -> u64 {
         self.polynomial
     }

@@ -1,0 +1,123 @@
+//! The reader of JSON lines against a plain definition by serde_json: the same id and text, or an error of both.
+#![no_main]
+#![allow(dead_code, unused_imports)]
+
+#[path = "../../../src/cli/args/mod.rs"]
+mod args;
+#[path = "../../../src/cli/creation.rs"]
+mod creation;
+#[path = "../../../src/cli/input/mod.rs"]
+mod input;
+#[path = "../../../src/cli/say.rs"]
+mod say;
+
+use input::{Fields, Piece, Place};
+use libfuzzer_sys::fuzz_target;
+use serde::de::{MapAccess, Visitor};
+use serde_json::Value;
+use serde_json::value::RawValue;
+use sketchdb_fuzz::{Input, chunks, within};
+use std::{fmt, io};
+
+/// An object's fields in order, those that come twice too, none of them read yet.
+struct Object(Vec<(String, Box<RawValue>)>);
+
+impl<'de> serde::Deserialize<'de> for Object {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Pairs;
+        impl<'de> Visitor<'de> for Pairs {
+            type Value = Object;
+
+            fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Object, A::Error> {
+                let mut pairs = Vec::new();
+                while let Some(pair) = map.next_entry()? {
+                    pairs.push(pair);
+                }
+                Ok(Object(pairs))
+            }
+        }
+        deserializer.deserialize_map(Pairs)
+    }
+}
+
+/// Key and text of a line: each field comes once, and is what it is to be.
+fn definition(bytes: &[u8], fields: &Fields) -> Option<(String, String)> {
+    let line = String::from_utf8_lossy(bytes);
+    let object: Object = serde_json::from_str(&line).ok()?;
+    let named = |name: &str| object.0.iter().filter(|field| field.0 == name).map(|field| &field.1).collect();
+    let (ids, texts, times): (Vec<_>, Vec<_>, Vec<_>) =
+        (named(&fields.id), named(&fields.text), fields.time.as_deref().map(named).unwrap_or_default());
+    if ids.len() > 1 || texts.len() != 1 || times.len() > 1 || fields.id == fields.text {
+        return None;
+    }
+    let read = |value: &RawValue| serde_json::from_str::<Value>(value.get()).ok();
+    let key = match ids.first().map_or(Some(Value::Null), |id| read(id))? {
+        Value::Null => "file:7".into(),
+        Value::String(id) => id,
+        Value::Number(id) if id.is_u64() || id.is_i64() => id.to_string(),
+        _ => return None,
+    };
+    let text = read(texts[0])?.as_str()?.to_owned();
+    times.into_iter().try_for_each(|time| read(time).map(drop))?;
+    Some((key, text)).filter(|(key, _)| (1..=4096).contains(&key.len()))
+}
+
+/// Bytes that come in chunks.
+struct Chunks<'a>(Vec<&'a [u8]>);
+
+impl io::Read for Chunks<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        while self.0.first().is_some_and(|chunk| chunk.is_empty()) {
+            self.0.remove(0);
+        }
+        self.0.first_mut().map_or(Ok(0), |chunk| chunk.read(into))
+    }
+}
+
+/// What came of a line: key, text, sequences replaced, time.
+type Found = Option<(String, String, u64, Option<u64>)>;
+
+fn found(read: impl FnOnce(&mut dyn FnMut(&[u8])) -> Result<input::Read, input::Problem>) -> Found {
+    within(4 << 20, || {
+        let mut text = Vec::new();
+        let read = read(&mut |part| text.extend(part)).ok()?;
+        Some((read.key, String::from_utf8(text).expect("a text of UTF-8"), read.replaced, read.seen_at))
+    })
+}
+
+fuzz_target!(|input: &[u8]| {
+    let mut input = Input(input);
+    let (which, how) = (input.byte(), input.number(8));
+    let bytes = input.0.split(|&byte| byte == b'\n').next().unwrap_or_default();
+    let fields = |id: &str, text: &str, time: Option<&str>| Fields {
+        id: id.into(),
+        text: text.into(),
+        time: time.map(Into::into),
+    };
+    let fields = match which % 4 {
+        0 | 1 => fields("id", "text", None),
+        2 => fields("id", "text", Some("e")),
+        _ => fields("e", "e", None),
+    };
+    let place = Place { file: "file".into(), line: 7 };
+    let piece = Piece::Line { bytes: bytes.to_vec(), place: place.clone() };
+    let held = found(|take| input::read(piece, &fields, take));
+    let line = String::from_utf8_lossy(bytes);
+    let replaced = bytes.utf8_chunks().filter(|chunk| !chunk.invalid().is_empty()).count() as u64;
+    let expected = definition(bytes, &fields);
+    let untimed = held.clone().map(|(key, text, replaced, _)| (key, text, replaced));
+    assert_eq!(untimed, expected.map(|(key, text)| (key, text, replaced)), "{line:?}");
+    let streamed = found(|take| input::read_long(Chunks(chunks(bytes, how)), &place, &fields, take));
+    if streamed.is_some() || !may_have_half_a_pair(&line) {
+        assert_eq!(streamed, held, "as a stream: {line:?}");
+    }
+});
+
+/// Whether half a surrogate pair may be escaped in a value that is skipped: as a stream such a line is refused, held it is read.
+fn may_have_half_a_pair(line: &str) -> bool {
+    line.to_ascii_lowercase().contains("\\ud")
+}
