@@ -150,7 +150,12 @@ pub(super) fn complete(
     StoreFile::tighten(Box::new(disk.clone()), memory / 2)?;
     progress("verify", 0, 0);
     let options = Options { memory, read_only: true, ..Options::default() };
-    let verified = Database::open_on(disk.clone(), options)?.verify(false)?;
+    let copy = Database::open_on(disk.clone(), options).map_err(|error| match error {
+        // redb closes in silence, whatever happens.
+        Error::NeedsRecovery(_) => Error::Failed("the new file could not be closed".into()),
+        error => error,
+    })?;
+    let verified = copy.verify(false)?;
     match verified.damage.first() {
         None => Ok(()),
         Some(damage) => Err(Error::corrupt(&damage.at, &damage.what)),
