@@ -140,7 +140,7 @@ impl<'v> Batch<'v> {
         self.let_go(document, state.content)?;
         self.amendments.insert(document, None);
         self.removed.insert(document.0);
-        self.counters.documents -= 1;
+        Counters::less(&mut self.counters.documents)?;
         Ok(())
     }
 
@@ -223,10 +223,10 @@ impl<'v> Batch<'v> {
 
     /// A content that nobody holds is dead, and so are its passages. Its cluster may fall apart without it.
     fn bury(&mut self, content: ContentId) -> Result<()> {
-        self.counters.contents -= 1;
+        Counters::less(&mut self.counters.contents)?;
         self.buried.insert(content.0);
         for passage in self.passages(content)? {
-            self.counters.passages -= 1;
+            Counters::less(&mut self.counters.passages)?;
             self.buried.insert(passage.0);
         }
         if self.params.clusters == ClusterRule::Components && !self.clustering.is_alone(content)? {

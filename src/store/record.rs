@@ -167,6 +167,27 @@ pub(crate) struct Counters {
 }
 stored!(Counters, "counters");
 
+/// What is wrong with counters that are lower than what is there.
+pub(crate) const TOO_FEW: &str = "they count fewer than there are";
+
+impl Counters {
+    /// Takes one from what is alive.
+    pub fn less(alive: &mut u64) -> Result<()> {
+        *alive = alive.checked_sub(1).ok_or_else(|| Error::corrupt("counters", TOO_FEW))?;
+        Ok(())
+    }
+
+    /// Whether no sum of these can overflow, and nothing lives that was never given out.
+    pub fn are_possible(&self) -> bool {
+        let ids = self.next_content | self.next_document;
+        let bytes = self.content_bytes | self.document_bytes | self.bounded | self.next_run;
+        let alive = self.contents.saturating_add(self.passages);
+        (ids >> 48, bytes >> 56) == (0, 0)
+            && alive <= self.next_content
+            && self.documents <= self.next_document
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
