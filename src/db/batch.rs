@@ -9,7 +9,7 @@ use super::measures::{Candidate, CandidateCache, Measures};
 use super::params::{ClusterRule, Params};
 use super::pending::{PendingEntries, Sought};
 use super::reader::Reader;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::id::{ClusterId, ContentId, DocId};
 use crate::index::indexing::{Indexed, Indexing};
 use crate::index::memtable::Memtable;
@@ -140,7 +140,7 @@ impl<'v> Batch<'v> {
         self.let_go(document, state.content)?;
         self.amendments.insert(document, None);
         self.removed.insert(document.0);
-        one_less(&mut self.counters.documents)?;
+        Counters::less(&mut self.counters.documents)?;
         Ok(())
     }
 
@@ -223,10 +223,10 @@ impl<'v> Batch<'v> {
 
     /// A content that nobody holds is dead, and so are its passages. Its cluster may fall apart without it.
     fn bury(&mut self, content: ContentId) -> Result<()> {
-        one_less(&mut self.counters.contents)?;
+        Counters::less(&mut self.counters.contents)?;
         self.buried.insert(content.0);
         for passage in self.passages(content)? {
-            one_less(&mut self.counters.passages)?;
+            Counters::less(&mut self.counters.passages)?;
             self.buried.insert(passage.0);
         }
         if self.params.clusters == ClusterRule::Components && !self.clustering.is_alone(content)? {
@@ -316,13 +316,6 @@ impl<'v> Batch<'v> {
         };
         Ok(Written { counters, memtable, marks, entries: added })
     }
-}
-
-fn one_less(count: &mut u64) -> Result<()> {
-    *count = count
-        .checked_sub(1)
-        .ok_or_else(|| Error::corrupt("meta row counters", "less is alive than there is"))?;
-    Ok(())
 }
 
 fn rows_of(set: &IdSet) -> BTreeSet<u64> {

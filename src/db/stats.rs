@@ -4,6 +4,7 @@ use super::database::Database;
 use super::params::Params;
 use crate::error::{Error, Result};
 use crate::sketch::estimate::{expected_distinct, precision, reach_probability};
+use crate::store::record::TOO_FEW;
 use crate::store::view::View;
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
@@ -125,9 +126,7 @@ impl Database {
             Ok(())
         })?;
         let alone = view.counters.contents.checked_sub(joined);
-        alone
-            .map(|alone| alone + clusters)
-            .ok_or_else(|| Error::corrupt("meta row counters", "less is alive than is in clusters"))
+        alone.map(|alone| alone + clusters).ok_or_else(|| Error::corrupt("meta row counters", TOO_FEW))
     }
 
     /// The state of the database. Reads every page in use to measure them.
@@ -159,5 +158,67 @@ impl Database {
             params: self.params().clone(),
             curve: self.params().curve()?,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::db::{Options, Params};
+    use crate::store::disk::FileDisk;
+    use crate::store::record::Counters;
+    use crate::store::rewrite::rewrite;
+    use std::sync::Arc;
+
+    /// A database of two documents that are alike, with other counters than it should have.
+    fn miscounted(miscount: impl Fn(&mut Counters)) -> Result<Database> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("counted.sketchdb");
+        Database::create(&path, &Params::default()).unwrap();
+        let db = Database::open(&path, Options::default()).unwrap();
+        let text: String = (0..100).map(|word| format!("word{word} ")).collect();
+        db.add("a", &text).unwrap();
+        db.add("b", text + "more").unwrap();
+        db.close().unwrap();
+        let disk = Arc::new(FileDisk::open_writable(&path).unwrap());
+        rewrite(disk, &mut |_, row| {
+            if let Ok(mut counters) = Counters::decode(row) {
+                miscount(&mut counters);
+                *row = counters.encode();
+            }
+            true
+        })
+        .unwrap();
+        Database::open(&path, Options::default())
+    }
+
+    fn is_corrupt<T>(result: Result<T>) -> bool {
+        matches!(result, Err(Error::Corrupt { .. }))
+    }
+
+    #[test]
+    fn counters_that_count_too_few_are_damage() {
+        let db = miscounted(|counters| counters.contents = 1).unwrap();
+        assert!(is_corrupt(db.stats()));
+        let db = miscounted(|counters| (counters.documents, counters.contents) = (0, 0)).unwrap();
+        assert!(is_corrupt(db.remove(["a"])), "more was removed than there was");
+        assert_eq!(miscounted(|_| {}).unwrap().stats().unwrap().clusters, 1);
+    }
+
+    #[test]
+    fn counters_beyond_all_are_damage() {
+        let all: [fn(&mut Counters) -> &mut u64; 7] = [
+            |counters| &mut counters.documents,
+            |counters| &mut counters.contents,
+            |counters| &mut counters.passages,
+            |counters| &mut counters.document_bytes,
+            |counters| &mut counters.content_bytes,
+            |counters| &mut counters.bounded,
+            |counters| &mut counters.next_run,
+        ];
+        for (number, counter) in all.into_iter().enumerate() {
+            let opened = miscounted(|counters| *counter(counters) = u64::MAX);
+            assert!(is_corrupt(opened), "counter {number} is believed");
+        }
     }
 }

@@ -27,7 +27,7 @@ pub(crate) mod commit;
 pub(crate) mod flush;
 pub(crate) mod build;
 pub(crate) mod merging;
-#[cfg(fuzzing)]
+#[cfg(any(test, fuzzing))]
 pub(crate) mod rewrite;
 #[cfg(test)]
 pub(crate) mod golden;

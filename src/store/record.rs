@@ -178,12 +178,30 @@ pub(crate) struct Counters {
 }
 stored!(Counters, "counters");
 
+/// What is wrong with counters that are lower than what is there.
+pub(crate) const TOO_FEW: &str = "they count fewer than there are";
+
 impl Counters {
-    /// Refuses numbers that no file comes to.
+    /// Takes one from what is alive.
+    pub fn less(alive: &mut u64) -> Result<()> {
+        *alive = alive.checked_sub(1).ok_or_else(|| Error::corrupt("meta row counters", TOO_FEW))?;
+        Ok(())
+    }
+
+    /// Refuses counters whose sums could overflow, or that say more lives than was ever given out.
     pub fn check(&self) -> Result<()> {
-        match (self.next_content | self.next_document) >> 48 {
-            0 => Ok(()),
-            _ => Err(Error::corrupt("meta row counters", "more was added than a file can hold")),
+        let ids = self.next_content | self.next_document;
+        let bytes = self.content_bytes | self.document_bytes | self.bounded | self.next_run;
+        let alive = self.contents.saturating_add(self.passages);
+        let possible = (ids >> 48, bytes >> 56) == (0, 0)
+            && alive <= self.next_content
+            && self.documents <= self.next_document;
+        match possible {
+            true => Ok(()),
+            false => Err(Error::corrupt(
+                "meta row counters",
+                "more was added than a file can hold, or lives than was added",
+            )),
         }
     }
 }

@@ -1,8 +1,10 @@
-//! What lies behind the checksums, changed: only the fuzzers do that.
+//! What lies behind the checksums, changed: only tests and fuzzers do that.
 
 use super::disk::Disk;
 use super::file::StoreFile;
-use super::frame::{self, Frame, HEADER, MAGIC};
+#[cfg(fuzzing)]
+use super::frame::Frame;
+use super::frame::{self, HEADER, MAGIC};
 use super::tables::{self, Doing, RunRows};
 use crate::error::Result;
 use redb::{Key, ReadableTable, TableDefinition, Value, WriteTransaction};
@@ -96,6 +98,7 @@ fn changed(name: &str, mut row: Vec<u8>, change: Change) -> Option<Vec<u8>> {
 }
 
 /// Makes the checksum of every frame hold whose header fits into the bytes.
+#[cfg(fuzzing)]
 pub fn seal_frames(bytes: &mut [u8]) {
     let mut at = 0;
     while let Some(head) = bytes.get(at..).and_then(|rest| rest.first_chunk::<HEADER>()) {

@@ -399,6 +399,10 @@ fn check_adjacent(runs: &[Arc<Run>], counters: &Counters) -> Result<()> {
             ));
         }
         let RunRecord { contents, documents, .. } = run.record;
+        let sizes = run.record.entries | run.record.block_bytes | run.record.filter_bytes;
+        if sizes >> 48 != 0 {
+            return Err(Error::corrupt(format!("run {}", run.number), "it is larger than a file can be"));
+        }
         let spans = [contents, documents].map(|(from, to)| to.checked_sub(from));
         if spans.iter().any(|span| span.is_none_or(|n| n > u64::from(u32::MAX))) {
             return Err(Error::corrupt(format!("run {}", run.number), "its ranges are not ranges"));
