@@ -1,11 +1,14 @@
 //! The index entries of what was added last, in memory: immutable sorted parts that readers share.
 //!
-//! A commit adds one part; parts of like size are merged, so there are about log₂ of them. All of it can be rebuilt from
-//! the frames. Numbers count from the memtable's first content and first document.
+//! A commit adds one part; parts of like size are merged up to a million entries, so there are about log₂ of them, and what
+//! merging takes besides does not grow with the memtable. All of it can be rebuilt from the frames. Numbers count from the memtable's first content and first document.
 
 use super::block::Entry;
 use super::filter;
 use super::term::{Address, Prefixes};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::collections::binary_heap::PeekMut;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
@@ -13,6 +16,8 @@ use std::sync::Arc;
 pub(crate) const MOST_NUMBERS: u64 = 1 << 16;
 /// Parts with fewer entries have no filter: the search is as quick.
 const FILTERED: usize = 2048;
+/// Parts are merged into one of at most so many entries, 8 MB.
+const MOST_MERGED: usize = 1 << 20;
 
 /// Sorted entries, packed: 48 bits of address, 16 bits of number.
 #[derive(Debug)]
@@ -77,8 +82,10 @@ impl Memtable {
     pub fn with_part(&self, mut entries: Vec<u64>) -> Self {
         entries.sort_unstable();
         let mut parts = self.parts.clone();
-        while parts.last().is_some_and(|last| last.entries.len() < 2 * entries.len()) {
-            let last = parts.pop().expect("there is a last part");
+        let like = |last: &Part, entries: &[u64]| {
+            last.entries.len() < 2 * entries.len() && last.entries.len() + entries.len() <= MOST_MERGED
+        };
+        while let Some(last) = parts.pop_if(|last| like(last, &entries)) {
             entries = merge(&last.entries, &entries);
         }
         parts.push(Arc::new(Part::new(entries, self.prefixes)));
@@ -97,8 +104,21 @@ impl Memtable {
 
     /// All entries in order.
     pub fn entries(&self) -> impl Iterator<Item = Entry> {
-        let all = self.parts.iter().rev().fold(Vec::new(), |all, part| merge(&part.entries, &all));
-        all.into_iter().map(unpack)
+        let head = |entries: &[u64], part: usize, at: usize| {
+            entries.get(at).map(|&entry| Reverse((entry, part, at)))
+        };
+        let parts: Vec<&[u64]> = self.parts.iter().map(|part| &part.entries[..]).collect();
+        let mut heads: BinaryHeap<_> =
+            parts.iter().enumerate().filter_map(|(part, entries)| head(entries, part, 0)).collect();
+        std::iter::from_fn(move || {
+            let mut least = heads.peek_mut()?;
+            let Reverse((entry, part, at)) = *least;
+            match head(parts[part], part, at + 1) {
+                Some(next) => *least = next,
+                None => drop(PeekMut::pop(least)),
+            }
+            Some(unpack(entry))
+        })
     }
 }
 
