@@ -101,7 +101,7 @@ impl View {
                     return Err(Error::corrupt(format!("run {number}"), "two runs are being built"));
                 }
                 Some(_) => unfinished = Some(Unfinished { number, record, directory }),
-                None => runs.push(Arc::new(Run::new(number, record, directory, filters.clone()))),
+                None => runs.push(Arc::new(Run::new(number, record, directory, prefixes, filters.clone()))),
             }
         }
         runs.sort_by_key(|run| (run.record.contents, run.record.documents));
@@ -246,7 +246,7 @@ impl View {
         let gone = |id| if keys { self.marks.is_removed(id) } else { self.marks.is_dead(id) };
         let mut each = |address, id| gone(id) || each(address, id);
         for run in &self.runs {
-            if !run.scan(range, self.prefixes, &mut each)? {
+            if !run.scan(range, &mut each)? {
                 return Ok(false);
             }
         }
