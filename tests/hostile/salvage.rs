@@ -3,16 +3,13 @@
 use super::common::disk::MemoryDisk;
 use super::common::rng::Rng;
 use super::common::workload::options;
-use super::sealed::{sealed, unsealed};
-use super::{Damage, FLUSH, PAGE, Whole, whole};
+use super::{Damage, FLUSH, PAGE, whole};
 use sketchdb::{Database, Disk, Error, Params, Query, Salvaged};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 const GROUP: usize = 1024;
 const HEADER: usize = 36;
-/// The first page of redb in a file.
-const HEADER_PAGE: usize = 2;
 
 /// The bytes that redb keeps in a file, without the superblock and the pages of checksums.
 fn content(bytes: &[u8]) -> Vec<u8> {
@@ -136,29 +133,6 @@ fn what_is_whole_is_saved() {
     }
     eprintln!("salvaged, by whether changes were known: {counts:?}");
     assert!(counts[&Some(true)] > 20 && counts[&Some(false)] > 20, "{counts:?}");
-}
-
-#[test]
-fn pages_that_redb_never_wrote_are_no_hindrance() {
-    let whole = Whole::new(14, 6);
-    let (storage, used) = (unsealed(&whole.bytes), whole.used_pages());
-    let (mut saved, mut refused) = (0, 0);
-    for page in used.into_iter().filter(|&page| page >= HEADER_PAGE) {
-        for byte in [0, 1, 2, 3, 4, 8] {
-            let mut storage = storage.clone();
-            storage[(page - HEADER_PAGE) * PAGE + byte] ^= 0x15;
-            match salvage(sealed(&whole.bytes[..PAGE], &storage)) {
-                Ok((_, db)) => {
-                    assert_eq!(db.verify(true).unwrap().damage, [], "byte {byte} of page {page}");
-                    saved += 1;
-                }
-                Err(Error::Corrupt { .. }) => refused += 1,
-                Err(error) => panic!("byte {byte} of page {page}: {error}"),
-            }
-        }
-    }
-    eprintln!("{saved} files saved, {refused} refused, of pages that redb never wrote");
-    assert!(saved > refused);
 }
 
 /// A disk that loses what comes after some number of operations.
