@@ -135,6 +135,7 @@ pub(crate) fn check_key(key: &str) -> Result<()> {
 #[derive(Clone, Copy, Debug)]
 struct Other {
     id: DocId,
+    content: ContentId,
     resemblance: Option<f64>,
     containment: Option<f64>,
 }
@@ -173,7 +174,7 @@ impl Batch<'_> {
             (None, None) => Verdict::New,
         };
         let other = found.near.or(found.contained);
-        let of = other.map(|other| self.document(other.id)).transpose()?;
+        let of = other.map(|other| self.holder(other.content, other.id)).transpose()?;
         let stored =
             options.policy == Policy::Everything || matches!(verdict, Verdict::New | Verdict::Updated);
         let (id, content) = match own {
@@ -215,7 +216,7 @@ impl Batch<'_> {
     ) -> Result<Found> {
         if let Some((content, founder)) = same {
             let holder = self.first_holder(content, founder, own)?;
-            let near = holder.map(|id| Other { id, resemblance: Some(1.0), containment: None });
+            let near = holder.map(|id| Other { id, content, resemblance: Some(1.0), containment: None });
             return Ok(Found { near, ..Found::default() });
         }
         let likeness = Likeness::of(self.params);
@@ -224,6 +225,7 @@ impl Batch<'_> {
         let mut found = Found { bounded: near.bounded, ..Found::default() };
         found.near = self.first_held(sketch, &alike, own)?.map(|(id, measures)| Other {
             id,
+            content: measures.content,
             resemblance: resemblance(&measures),
             containment: None,
         });
@@ -236,6 +238,7 @@ impl Batch<'_> {
             let containers = self.alike(sketch, &containers, share, containment)?;
             found.contained = self.first_held(sketch, &containers, own)?.map(|(id, measures)| Other {
                 id,
+                content: measures.content,
                 resemblance: resemblance(&measures),
                 containment: containment(&measures),
             });

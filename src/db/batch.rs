@@ -9,7 +9,7 @@ use super::measures::{Candidate, CandidateCache, Measures};
 use super::params::{ClusterRule, Params};
 use super::pending::{PendingEntries, Sought};
 use super::reader::Reader;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::id::{ClusterId, ContentId, DocId};
 use crate::index::indexing::{Indexed, Indexing};
 use crate::index::memtable::Memtable;
@@ -254,7 +254,12 @@ impl<'v> Batch<'v> {
     fn let_go(&mut self, document: DocId, content: ContentId) -> Result<()> {
         let founder = self.content(content, |record| Ok(DocId(record.founder)))?;
         let held = self.held(content, founder)?;
-        held.set.remove(document.0);
+        if !held.set.remove(document.0) {
+            return Err(Error::corrupt(
+                format!("holders of content {content}"),
+                format!("document {document} is not among them"),
+            ));
+        }
         held.rows.insert(postings::row_of(document.0));
         match held.set.is_empty() {
             true => self.bury(content),
@@ -280,10 +285,6 @@ impl<'v> Batch<'v> {
     pub fn measure(&self, sketch: &Sketch, content: ContentId) -> Result<Measures> {
         let read = || Reader::content(self, content, Candidate::of);
         Ok(Measures::of(sketch, content, &*self.candidates.get(content, read)?))
-    }
-
-    pub fn is_removed(&self, document: DocId) -> bool {
-        self.removed.contains(document.0) || self.view.marks.is_removed(document.0)
     }
 
     pub fn is_dirty(&self, cluster: ClusterId) -> bool {
@@ -376,6 +377,10 @@ impl Reader for Batch<'_> {
 
     fn is_alive(&self, content: ContentId) -> bool {
         !self.buried.contains(content.0) && !self.view.marks.is_dead(content.0)
+    }
+
+    fn is_removed(&self, document: DocId) -> bool {
+        self.removed.contains(document.0) || self.view.marks.is_removed(document.0)
     }
 
     fn document(&self, id: DocId) -> Result<StoredDocument> {

@@ -209,11 +209,12 @@ fn keys<B>(
     mut each: impl FnMut(String) -> ControlFlow<B>,
 ) -> Result<Option<B>> {
     for &content in &cluster.contents {
+        // The cluster may be older than the view.
+        if !view.is_alive(content) {
+            continue;
+        }
         for document in holders(view, content)? {
-            if view.marks.is_removed(document) {
-                continue;
-            }
-            if let ControlFlow::Break(value) = each(view.document(DocId(document))?.key) {
+            if let ControlFlow::Break(value) = each(view.holder(content, DocId(document))?.key) {
                 return Ok(Some(value));
             }
         }
@@ -302,11 +303,12 @@ fn size(view: &View, contents: &IdSet) -> Result<u64> {
 fn described(view: &View, params: &Params, id: ClusterId, contents: &IdSet) -> Result<Cluster> {
     let size = size(view, contents)?;
     let contents: Vec<ContentId> = contents.iter().map(ContentId).collect();
-    let mut first = None;
-    if let Some(&content) = contents.first() {
-        first = holders(view, content)?.min();
+    let mut representative = String::new();
+    if let Some(&content) = contents.first()
+        && let Some(first) = holders(view, content)?.min()
+    {
+        representative = view.holder(content, DocId(first))?.key;
     }
-    let representative = first.map(|id| Ok(view.document(DocId(id))?.key)).transpose()?.unwrap_or_default();
     let cohesion = cohesion(view, params, id, &contents)?;
     Ok(Cluster { id, size, representative, cohesion, contents })
 }

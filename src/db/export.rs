@@ -182,6 +182,12 @@ impl Database {
             line(Line::Document(DocumentLine { id: id.0, key, content, first_seen, last_seen }))?;
             Ok(true)
         })?;
+        let counters = &view.counters;
+        if (end.contents, end.passages, end.documents)
+            != (counters.contents, counters.passages, counters.documents)
+        {
+            return Err(Error::corrupt("meta row counters", "they count others than there are"));
+        }
         view.clusters.each(|cluster, members| {
             // A cluster without its top is formed anew, and what is alone stands for itself.
             let living = members - &*view.marks.dead;

@@ -3,7 +3,7 @@
 use super::add::check_key;
 use super::database::Database;
 use super::reader::Reader;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::id::{ClusterId, DocId};
 use crate::sketch::Sample;
 
@@ -37,6 +37,12 @@ impl Database {
             Ok((DocId(record.founder), sample.map(|sample| sample.shingles()), record.bytes))
         })?;
         let holders = view.holders(document.content, founder)?;
+        if !holders.contains(id.0) {
+            return Err(Error::corrupt(
+                format!("holders of content {}", document.content),
+                format!("document {id} is not among them"),
+            ));
+        }
         Ok(Some(Stored {
             id,
             first_seen: document.first_seen,

@@ -370,7 +370,8 @@ impl Telling<'_> {
             return Ok(keys.clone());
         }
         let holders = documents(self.view, content, self.copies)?.into_iter();
-        let keys: Result<Vec<String>> = holders.map(|id| Ok(self.view.document(id)?.key)).collect();
+        let keys: Result<Vec<String>> =
+            holders.map(|id| Ok(self.view.holder(ContentId(content), id)?.key)).collect();
         let keys = Arc::new(keys?);
         if self.keys.len() >= TEXTS {
             self.keys.clear();
@@ -392,9 +393,9 @@ fn exact_pairs<B>(view: &View, copies: bool, each: Each<B>) -> Result<ControlFlo
         let holders = documents(view, content, true)?;
         let firsts = if copies { holders.len() } else { 1 };
         for (at, &first) in holders.iter().enumerate().take(firsts) {
-            let key = view.document(first)?.key;
+            let key = view.holder(ContentId(content), first)?.key;
             for &other in &holders[at + 1..] {
-                let b = view.document(other)?.key;
+                let b = view.holder(ContentId(content), other)?.key;
                 let interval = Some(Interval { low: 1.0, high: 1.0 });
                 let (a, resemblance, hamming) = (key.clone(), Some(1.0), Some(0));
                 let pair = Pair { a, b, resemblance, interval, hamming, exact: true };

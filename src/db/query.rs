@@ -424,7 +424,7 @@ fn resolve(view: &View, accepted: &[Accepted], query: &Query, own: Option<DocId>
                 return Ok(matches);
             }
             matches.push(Match {
-                key: view.document(id)?.key,
+                key: view.holder(measures.content, id)?.key,
                 id,
                 resemblance: measures.resemblance.map(|estimate| estimate.value),
                 interval: measures.resemblance.map(|estimate| estimate.interval),

@@ -1,6 +1,6 @@
 //! What look-ups are made on: a view, or a batch that sees its own additions on top of one.
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::id::{ClusterId, ContentHash, ContentId, DocId};
 use crate::index::indexing::Indexing;
 use crate::index::term::Address;
@@ -37,6 +37,21 @@ pub(crate) trait Reader {
     /// Reads the documents that hold a living content founded by `founder`.
     fn holders<T>(&self, content: ContentId, founder: DocId, read: impl FnOnce(&IdSet) -> T) -> Result<T>;
 
+    /// Whether a document was removed.
+    fn is_removed(&self, document: DocId) -> bool;
+
+    /// A document that is among the holders of a content.
+    fn holder(&self, content: ContentId, id: DocId) -> Result<StoredDocument> {
+        let document = self.document(id)?;
+        match document.content == content && !self.is_removed(id) {
+            true => Ok(document),
+            false => Err(Error::corrupt(
+                format!("holders of content {content}"),
+                format!("document {id} does not hold it"),
+            )),
+        }
+    }
+
     /// All ids at one address.
     fn ids(&self, address: Address) -> Result<Vec<u64>> {
         let mut ids = Vec::new();
@@ -52,6 +67,9 @@ pub(crate) trait Reader {
         for id in self.ids(Indexing::key(key))? {
             let document = self.document(DocId(id))?;
             if document.key == key {
+                if !self.is_alive(document.content) {
+                    return Err(Error::corrupt(format!("document {id}"), "its content is marked dead"));
+                }
                 return Ok(Some((DocId(id), document)));
             }
         }
@@ -116,6 +134,10 @@ impl Reader for View {
 
     fn is_alive(&self, content: ContentId) -> bool {
         !self.marks.is_dead(content.0)
+    }
+
+    fn is_removed(&self, document: DocId) -> bool {
+        self.marks.is_removed(document.0)
     }
 
     fn document(&self, id: DocId) -> Result<StoredDocument> {

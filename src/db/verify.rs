@@ -230,7 +230,7 @@ impl Verified {
 
     fn check_runs(&mut self, view: &View) -> Result<()> {
         for run in &view.runs {
-            let checked = run.check(view.prefixes());
+            let checked = run.check();
             match checked {
                 Ok(entries) => self.entries += entries,
                 Err(error) => self.note(Err(error))?,

@@ -139,6 +139,13 @@ impl Directory {
         self.firsts.get(block).copied()
     }
 
+    /// The first addresses of the blocks of a group.
+    pub fn firsts_of(&self, group: usize) -> &[Address] {
+        let end = |group: usize| self.groups.get(group).map_or(self.firsts.len(), |&end| end as usize);
+        let start = group.checked_sub(1).map_or(0, end);
+        self.firsts.get(start..end(group)).unwrap_or_default()
+    }
+
     /// The group of a block.
     pub fn group_of(&self, block: usize) -> usize {
         self.groups.partition_point(|&end| end as usize <= block)

@@ -46,5 +46,5 @@ pub(crate) fn flush(
     commit.list_run(number, &record)?;
     counters.next_run += 1;
     (counters.unflushed_content, counters.unflushed_document) = (contents.1, documents.1);
-    Ok(Arc::new(Run::new(number, record, directory, filters.clone())))
+    Ok(Arc::new(Run::new(number, record, directory, prefixes, filters.clone())))
 }

@@ -40,14 +40,21 @@ pub(crate) struct Run {
     pub number: u64,
     pub record: RunRecord,
     pub directory: Directory,
+    prefixes: Prefixes,
     filters: Vec<OnceLock<Box<[u8]>>>,
     budget: Arc<FilterBudget>,
 }
 
 impl Run {
-    pub fn new(number: u64, record: RunRecord, directory: Directory, budget: Arc<FilterBudget>) -> Self {
+    pub fn new(
+        number: u64,
+        record: RunRecord,
+        directory: Directory,
+        prefixes: Prefixes,
+        budget: Arc<FilterBudget>,
+    ) -> Self {
         let filters = (0..directory.groups()).map(|_| OnceLock::new()).collect();
-        Run { number, record, directory, filters, budget }
+        Run { number, record, directory, prefixes, filters, budget }
     }
 
     /// Reads a run's directory: all of it must be there.
@@ -110,10 +117,9 @@ impl OpenRun {
     pub fn scan(
         &self,
         range: &RangeInclusive<Address>,
-        prefixes: Prefixes,
         each: &mut impl FnMut(Address, u64) -> bool,
     ) -> Result<bool> {
-        let key = prefixes.filter_key(*range.start());
+        let key = self.run.prefixes.filter_key(*range.start());
         let mut astray = None;
         let finished = self.run.directory.scan(range, key, self, &mut |entry| match self.id(entry) {
             Ok(id) => each(entry.address, id),
@@ -172,6 +178,7 @@ impl RunSource for OpenRun {
             return Ok(filter::may_hold(loaded, key));
         }
         let stored = row(&self.rows, FILTERS + group, run.number)?;
+        self.check_filter(group, stored.value())?;
         if !run.budget.take(stored.value().len()) {
             return Ok(true);
         }
@@ -217,9 +224,9 @@ impl RunSink for RunWriter<'_> {
 
 impl OpenRun {
     /// Reads every block and compares it with the directory, the record and the ranges: how many entries there are.
-    pub fn check(&self, prefixes: Prefixes) -> Result<u64> {
+    pub fn check(&self) -> Result<u64> {
         let wrong = |what: &str| Error::corrupt(format!("run {}", self.run.number), what);
-        let Run { record, directory, .. } = &*self.run;
+        let Run { record, directory, prefixes, .. } = &*self.run;
         let mut cursor = Cursor::new(Position::default(), directory.blocks() as u32);
         let (mut entries, mut last): (u64, Option<Entry>) = (0, None);
         let mut filter = None;
@@ -239,6 +246,16 @@ impl OpenRun {
         match entries == record.entries {
             true => Ok(entries),
             false => Err(wrong("it has another number of entries than its record says")),
+        }
+    }
+
+    /// A filter must pass what the directory of its group names.
+    fn check_filter(&self, group: u32, filter: &[u8]) -> Result<()> {
+        let Run { number, directory, prefixes, .. } = &*self.run;
+        let mut firsts = directory.firsts_of(group as usize).iter();
+        match firsts.all(|&first| filter::may_hold(filter, prefixes.filter_key(first))) {
+            true => Ok(()),
+            false => Err(Error::corrupt(place(*number, FILTERS + group), "it denies what is there")),
         }
     }
 

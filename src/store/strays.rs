@@ -4,6 +4,7 @@
 
 use super::frame::{Frame, Kind};
 use super::marks::Marks;
+use super::postings::IdSet;
 use super::record::Counters;
 use super::tables::{self, Doing};
 use crate::error::{Error, Result};
@@ -40,7 +41,17 @@ pub(crate) fn check(
         ("mark of dirty clusters", marks.dirty.max()),
     ];
     clustered.into_iter().try_for_each(|(what, last)| below(contents, what, last))?;
-    below(documents, "mark of the removed", marks.removed.max())
+    below(documents, "mark of the removed", marks.removed.max())?;
+    room("the dead", counters.contents + counters.passages, &marks.dead, contents)?;
+    room("the removed", counters.documents, &marks.removed, documents)
+}
+
+/// What lives and what is marked gone was given out. What was dropped is counted nowhere, so that marks may be too few.
+fn room(what: &str, alive: u64, gone: &IdSet, end: u64) -> Result<()> {
+    match alive + gone.len() <= end {
+        true => Ok(()),
+        false => Err(Error::corrupt(format!("marks of {what}"), "they are more than the counters leave")),
+    }
 }
 
 fn below(end: u64, what: &str, last: Option<u64>) -> Result<()> {

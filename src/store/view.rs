@@ -101,7 +101,7 @@ impl View {
                     return Err(Error::corrupt(format!("run {number}"), "two runs are being built"));
                 }
                 Some(_) => unfinished = Some(Unfinished { number, record, directory }),
-                None => runs.push(Arc::new(Run::new(number, record, directory, filters.clone()))),
+                None => runs.push(Arc::new(Run::new(number, record, directory, prefixes, filters.clone()))),
             }
         }
         runs.sort_by_key(|run| (run.record.contents, run.record.documents));
@@ -216,9 +216,23 @@ impl View {
                 .map_err(|e| e.within(format!("row {:?} of holders", key.value())))?;
         }
         if set.is_empty() {
-            set.insert(founder.0);
+            set.insert(self.lone_holder(content, founder)?.0);
         }
         Ok(set)
+    }
+
+    /// The founder, of a content without rows of holders: a dead one has none either.
+    fn lone_holder(&self, content: ContentId, founder: DocId) -> Result<DocId> {
+        let amended = self.amendments.get(founder.0).doing("read the amendments")?;
+        let amended = amended.map(|row| amendment(founder.0, row.value())).transpose()?;
+        let left = amended.is_some_and(|amended| amended.content != content.0);
+        match left || self.marks.is_removed(founder.0) {
+            true => Err(Error::corrupt(
+                format!("content {content}"),
+                "it is not marked dead, and nobody holds it",
+            )),
+            false => Ok(founder),
+        }
     }
 
     /// Whether a document holds a living content founded by `founder`: of many holders only those near it are read.
@@ -246,7 +260,7 @@ impl View {
         let gone = |id| if keys { self.marks.is_removed(id) } else { self.marks.is_dead(id) };
         let mut each = |address, id| gone(id) || each(address, id);
         for run in &self.runs {
-            if !run.scan(range, self.prefixes, &mut each)? {
+            if !run.scan(range, &mut each)? {
                 return Ok(false);
             }
         }

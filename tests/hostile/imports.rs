@@ -165,6 +165,24 @@ fn lines_that_are_no_export_are_refused() {
 }
 
 #[test]
+fn numbers_that_do_not_ascend_are_named() {
+    let whole = lines();
+    for kind in ["content", "document"] {
+        let of_kind = |line: &String| line.starts_with(&format!("{{\"{kind}\""));
+        let first = whole.iter().position(of_kind).unwrap();
+        let mut swapped = whole.clone();
+        swapped.swap(first, first + 1);
+        let mut again = whole.clone();
+        again.insert(first + 1, whole[first].clone());
+        for lines in [swapped, again] {
+            let error = import(sealed(lines)).unwrap_err().to_string();
+            let named = error.contains(&format!("line {} ", first + 2)) && error.contains("does not ascend");
+            assert!(named, "{kind}: {error}");
+        }
+    }
+}
+
+#[test]
 fn numbers_that_are_odd_and_allowed_make_a_whole_database() {
     let cases = [("a key with NUL", set("document", "key", "a\0b"))];
     for (name, lines) in cases {

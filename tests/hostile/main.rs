@@ -5,12 +5,14 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod contradictions;
 mod crafted;
 mod everything;
 mod imports;
 mod rows;
 mod salvage;
 mod sealed;
+mod told;
 
 use common::disk::{CrashDisk, MemoryDisk, Survives};
 use common::rng::Rng;
@@ -23,6 +25,8 @@ use std::sync::{Mutex, OnceLock};
 
 const PAGE: usize = 4096;
 const FLUSH: u64 = 40;
+/// Cases between two lines that say how far it is.
+const PROGRESS: usize = 10_000;
 
 /// A closed database, the bytes it had when it was closed before, and what it answers.
 struct Whole {
@@ -118,10 +122,7 @@ fn examine(whole: &Whole, (name, damage): &(String, Damage), read_only: bool) ->
     let outcome = match asked {
         Ok(Ok(outcome)) => outcome,
         Ok(Err(Error::Corrupt { at, .. })) if damage.is_at(&at, whole) => Outcome::CleanError,
-        // Of a file that is cut that short nobody can say what it was.
-        Ok(Err(Error::Incompatible { .. })) if matches!(damage, Damage::Cut { len: 0..8 }) => {
-            Outcome::CleanError
-        }
+        Ok(Err(Error::Incompatible { .. })) if damage.leaves_nothing_known() => Outcome::CleanError,
         Ok(Err(error)) => {
             eprintln!("{name}: {error:?}");
             Outcome::WrongPlace
@@ -147,7 +148,11 @@ fn examine_all(
                 loop {
                     let Some((number, case)) = next.lock().unwrap().next() else { break };
                     let outcome = examine(whole, &case, number % 2 == 0);
-                    *counts.lock().unwrap().entry(outcome).or_insert(0) += 1;
+                    let mut counts = counts.lock().unwrap();
+                    *counts.entry(outcome).or_insert(0) += 1;
+                    if (number + 1) % PROGRESS == 0 {
+                        eprintln!("{what}: {counts:?} so far");
+                    }
                 }
             });
         }
@@ -207,6 +212,15 @@ impl Damage {
         out
     }
 
+    /// Whether the first bytes and the header are gone, so that nobody can say what the file was.
+    fn leaves_nothing_known(&self) -> bool {
+        match self {
+            Damage::Cut { len } => *len < 8,
+            Damage::Zero { pages } => pages.start == 0 && pages.end * PAGE >= HEADER.end,
+            _ => false,
+        }
+    }
+
     /// Whether this is the place that an error must name: a page that was damaged, or one whose seal was.
     fn is_at(&self, at: &str, whole: &Whole) -> bool {
         let byte: Option<usize> =
@@ -220,7 +234,8 @@ impl Damage {
             }
             Damage::Swap { pages } => pages.contains(&page) || pages.contains(&sealed),
             Damage::Header { .. } => page == HEADER.start / PAGE,
-            Damage::Cut { len } => page >= len / PAGE,
+            // Of less than a sector it is the superblock that is wrong.
+            Damage::Cut { len } => *len < 512 || at == format!("end of the file at byte {len}"),
         }
     }
 }

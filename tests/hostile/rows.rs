@@ -102,6 +102,11 @@ pub fn change_run(of: &WriteTransaction, number: u64, change: impl FnOnce(&mut V
     put(of, RUNS, number, &record(&run));
 }
 
+/// The record of a run, as integers.
+pub fn run_integers(of: &WriteTransaction, run: u64) -> Vec<u64> {
+    integers(&rows(of, RUNS).into_iter().find(|row| row.0 == run).unwrap().1)
+}
+
 /// Numbers of the runs that are finished, and of those that are being built.
 pub fn runs(of: &WriteTransaction) -> [Vec<u64>; 2] {
     let building = |row: &[u8]| integers(row)[9] == 1;

@@ -1,0 +1,123 @@
+//! Proves that rows which contradict each other are told by each who reads them, in a small file whose seals hold.
+
+use super::common::disk::MemoryDisk;
+use super::common::place::document;
+use super::rows::{HOLDERS, MARKS, bitmap, remove};
+use super::sealed::crafted;
+use redb::WriteTransaction;
+use sketchdb::{
+    ClusterOptions, Database, Error, Options, PairOptions, Params, Policy, Query, Result, Verdict,
+};
+use std::ops::ControlFlow;
+
+/// Four texts that are alike.
+fn text(number: usize) -> String {
+    (0..60).map(|word| format!("w{} ", word * 7)).collect::<String>() + &format!("last{number}")
+}
+
+/// Documents 0 to 3, of which 1 changed its text and 3 was removed, so that contents 1 and 3 are dead.
+fn base() -> Vec<u8> {
+    let disk = MemoryDisk::of(Vec::new());
+    Database::create_on(disk.clone(), &Params::default()).unwrap();
+    let db = Database::open_on(disk.clone(), Options::default()).unwrap();
+    let documents = (0..4).map(|number| document(&db, &format!("key {number}"), &text(number)));
+    db.add_batch(documents.collect(), Policy::Everything).unwrap();
+    assert_eq!(db.add("key 1", "another text").unwrap().verdict, Verdict::Updated);
+    assert_eq!(db.remove(["key 3"]).unwrap(), [true]);
+    db.close().unwrap();
+    disk.bytes()
+}
+
+fn set_holders(of: &WriteTransaction, content: u64, holders: &[u64]) {
+    of.open_table(HOLDERS).unwrap().insert((content, 0), &bitmap(holders)[..]).unwrap();
+}
+
+/// What is asked.
+type Question = fn(&Database) -> Result<String>;
+
+const GET: Question = |db| db.get("key 0").map(|stored| format!("{stored:?}"));
+const GET_REMOVED: Question = |db| db.get("key 3").map(|stored| format!("{stored:?}"));
+const QUERY: Question = |db| db.query(&db.sketch(text(0))?, &Query::default()).map(|a| format!("{a:?}"));
+const COPIES: Question = |db| {
+    let query = Query { copies: true, ..Query::default() };
+    db.query(&db.sketch(text(0))?, &query).map(|answer| format!("{answer:?}"))
+};
+const PAIRS: Question = |db| {
+    let (mut pairs, options) = (Vec::new(), PairOptions::default());
+    db.pairs(&options, |pair| {
+        pairs.push(format!("{pair:?}"));
+        ControlFlow::<()>::Continue(())
+    })?;
+    Ok(pairs.join(", "))
+};
+const CLUSTERS: Question = |db| {
+    let mut clusters = Vec::new();
+    db.clusters(ClusterOptions::default())?.each(|cluster| {
+        clusters.push(format!("{cluster:?}"));
+        ControlFlow::<()>::Continue(())
+    })?;
+    Ok(clusters.join(", "))
+};
+const EXPORT: Question = |db| {
+    let mut lines = String::new();
+    db.export::<Error>(&mut |_, _, _| {}, |line| {
+        lines += line;
+        Ok(())
+    })?;
+    Ok(lines)
+};
+const ADD: Question = |db| db.add("key 9", text(0)).map(|added| format!("{added:?}"));
+const REMOVE: Question = |db| db.remove(["key 0"]).map(|removed| format!("{removed:?}"));
+
+/// Asks a file with changed rows: every answer must be damage.
+fn assert_told(name: &str, change: fn(&WriteTransaction), questions: &[(&str, Question)]) {
+    let whole = base();
+    for read_only in [true, false] {
+        for (what, question) in
+            questions.iter().filter(|(what, _)| !read_only || !["add", "remove"].contains(what))
+        {
+            let open = |bytes| {
+                let options = Options { read_only, ..Options::default() };
+                Database::open_on(MemoryDisk::of(bytes), options).unwrap()
+            };
+            question(&open(whole.clone())).unwrap();
+            let db = open(crafted(&whole, change));
+            let answer = question(&db);
+            assert!(matches!(answer, Err(Error::Corrupt { .. })), "{name}, {what}: {answer:?}");
+        }
+    }
+}
+
+#[test]
+fn who_is_said_to_hold_a_text_must_hold_it() {
+    let more: fn(&WriteTransaction) = |of| set_holders(of, 0, &[0, 1]);
+    assert_told("one more holder", more, &[("copies", COPIES), ("pairs", PAIRS)]);
+    let other: fn(&WriteTransaction) = |of| set_holders(of, 0, &[2]);
+    let all = [
+        ("get", GET),
+        ("query", QUERY),
+        ("pairs", PAIRS),
+        ("clusters", CLUSTERS),
+        ("add", ADD),
+        ("remove", REMOVE),
+    ];
+    assert_told("another holder", other, &all);
+    let removed: fn(&WriteTransaction) = |of| set_holders(of, 0, &[3]);
+    assert_told("a removed holder", removed, &all);
+}
+
+#[test]
+fn texts_whose_mark_is_gone_are_held_by_nobody() {
+    let unmarked: fn(&WriteTransaction) = |of| remove(of, MARKS, (1, 0));
+    let questions = [("query", QUERY), ("pairs", PAIRS), ("export", EXPORT)];
+    assert_told("no text is dead", unmarked, &questions);
+    // Nobody is about to form the cluster again that lost it either.
+    let clean: fn(&WriteTransaction) = |of| [1, 3].into_iter().for_each(|mark| remove(of, MARKS, (mark, 0)));
+    assert_told("no text is dead, no cluster dirty", clean, &[("clusters", CLUSTERS)]);
+}
+
+#[test]
+fn documents_whose_mark_is_gone_have_no_text() {
+    let unmarked: fn(&WriteTransaction) = |of| remove(of, MARKS, (2, 0));
+    assert_told("no document is removed", unmarked, &[("get", GET_REMOVED), ("export", EXPORT)]);
+}
