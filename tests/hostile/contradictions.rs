@@ -20,7 +20,7 @@ fn base() -> Vec<u8> {
     let disk = MemoryDisk::of(Vec::new());
     Database::create_on(disk.clone(), &Params::default()).unwrap();
     let db = Database::open_on(disk.clone(), Options::default()).unwrap();
-    let documents = (0..4).map(|number| document(&db, &format!("key {number}"), &text(number)));
+    let documents = (0..4).map(|number| document(&db, &format!("key {number}"), text(number)));
     db.add_batch(documents.collect(), Policy::Everything).unwrap();
     assert_eq!(db.add("key 1", "another text").unwrap().verdict, Verdict::Updated);
     assert_eq!(db.remove(["key 3"]).unwrap(), [true]);
