@@ -210,5 +210,7 @@ fn reason(duplicate: &Duplicate) -> io::Result<Vec<u8>> {
 }
 
 fn spooling(source: io::Error) -> Error {
-    Error::Io { doing: "keep lines in a temporary file".into(), source }
+    let folder = std::env::temp_dir();
+    let doing = format!("keep lines in a temporary file in {} (TMPDIR names another)", folder.display());
+    Error::Io { doing, source }
 }

@@ -1,5 +1,6 @@
 //! How a verb ends: exit codes, and which wins when several hold.
 
+use crate::output::visible;
 use crate::say::say;
 use sketchdb::Error;
 use std::process::ExitCode;
@@ -79,7 +80,7 @@ pub fn code(ended: Ended) -> ExitCode {
             Outcome::System
         }
         Err(Stop::Failed(error)) => {
-            say(&format!("sketchdb: {error}"));
+            say(&format!("sketchdb: {}", visible(&error.to_string())));
             Outcome::of(&error)
         }
     };

@@ -2,14 +2,19 @@
 
 use crate::args::{Common, Import};
 use crate::exit::{Ended, Outcome};
-use crate::input::{Problem, open_file};
+use crate::input::{Line, Problem, bounded_lines, open_file};
 use crate::merge;
 use crate::open;
+use crate::output::visible;
 use crate::progress::Stages;
 use crate::say::say;
 use sketchdb::Database;
-use std::io::{BufRead, BufReader};
+use std::cell::Cell;
+use std::io::{BufReader, Error, ErrorKind, Result};
 use std::path::Path;
+
+/// Bytes of a line of an export.
+const MOST_LINE: usize = 16 << 20;
 
 pub fn run(verb: &Import, common: &Common) -> Ended {
     let opened = match Path::new(&verb.file).is_dir() {
@@ -17,17 +22,35 @@ pub fn run(verb: &Import, common: &Common) -> Ended {
         false => open_file(&verb.file),
     };
     let reader = match opened {
-        Ok(reader) => reader,
+        Ok(reader) => BufReader::with_capacity(1 << 16, reader),
         Err(problem) => {
-            say(&format!("{}: {}", problem.place, problem.what));
+            say(&format!("sketchdb: {problem}"));
             return Ok(Outcome::Inputs);
         }
     };
     let mut stages = Stages::new(common);
-    let mut lines = BufReader::with_capacity(1 << 16, reader).lines();
+    let unreadable = Cell::new(false);
+    let mut lines = bounded_lines(reader, MOST_LINE).map(|line| {
+        unreadable.set(line.is_err());
+        text(line?)
+    });
     let merged = Database::import(&verb.db, &mut lines, open::options(common), &mut |what, done, all| {
         stages.show(what, done, all);
-    })?;
+    });
     stages.finish();
-    merge::tell(common, &merged)
+    match merged {
+        // The line is there, but not to be had: the input is at fault, as when it is not there at all.
+        Err(error) if unreadable.get() => {
+            say(&format!("sketchdb: {}: {}", visible(&verb.file), visible(&error.to_string())));
+            Ok(Outcome::Inputs)
+        }
+        merged => merge::tell(common, &merged?),
+    }
+}
+
+/// A line as text, or what is wrong with it.
+fn text(line: Line) -> Result<String> {
+    let refuse = |what| Error::new(ErrorKind::InvalidData, what);
+    let line = line.whole(MOST_LINE).map_err(refuse)?;
+    String::from_utf8(line).map_err(|error| refuse(error.to_string()))
 }

@@ -9,13 +9,14 @@ use crate::budget::Budget;
 use crate::input::{self, Fields, Piece, Problem, Walk};
 use crate::kept::{Kept, Spilling};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded, unbounded};
-use sketchdb::{Sketch, Sketcher};
+use sketchdb::{Error, Sketch, Sketcher};
 use std::collections::BTreeMap;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread::Builder;
 use std::time::Duration;
 
 /// Chunks between the walk and the caller.
@@ -23,6 +24,8 @@ const TOKENS: usize = 64;
 /// A chunk is passed on when it holds this many pieces or bytes.
 const CHUNK_PIECES: usize = 64;
 const CHUNK_BYTES: usize = 1 << 18;
+/// Bytes that no thread takes before the work begins.
+const ROOM: usize = 16 << 20;
 /// A line that takes more than this part of the memory is read as it comes.
 const LINE_SHARE: usize = 32;
 
@@ -73,7 +76,7 @@ struct Chunk<P> {
 /// Sketches every document of the inputs, lets `work` make something of each, and hands the results to `take` in order,
 /// until `take` fails. The files in `own` are no documents when they lie below
 /// an input directory.
-pub fn run<T: Send, E>(
+pub fn run<T: Send, E: From<Error>>(
     inputs: &Inputs,
     own: &[&Path],
     common: &Common,
@@ -96,6 +99,14 @@ pub fn run<T: Send, E>(
     }
     // An eighth of the memory: the caches take the rest.
     let budget = Arc::new(Budget::new(common.memory / 8));
+    let new_worker = || Worker {
+        fields: &fields,
+        keep_lines: inputs.keep_lines,
+        meter,
+        work: &work,
+        fresh: sketcher,
+        sketcher: sketcher.clone(),
+    };
     let walker = Walker {
         inputs: inputs.clone(),
         own: own.iter().map(|&path| path.to_owned()).collect(),
@@ -104,24 +115,20 @@ pub fn run<T: Send, E>(
         budget: budget.clone(),
         tokens: tokens_out,
         chunks: pieces_in,
+        stopped: stopped.clone(),
     };
-    // Not of the scope: it may wait for stdin long after everything else has ended.
-    std::thread::spawn(move || walker.walk());
+    let room = room();
     std::thread::scope(|scope| {
-        for _ in 0..common.threads() {
+        let mut started = 0;
+        // More than there are chunks would have nothing to do.
+        while started < common.threads().min(TOKENS) {
             let (pieces, results, stopped) = (pieces.clone(), results.clone(), stopped.clone());
-            let mut worker = Worker {
-                fields: &fields,
-                keep_lines: inputs.keep_lines,
-                meter,
-                work: &work,
-                fresh: sketcher,
-                sketcher: sketcher.clone(),
-            };
-            let budget = &budget;
-            scope.spawn(move || {
+            let (budget, new_worker) = (&budget, &new_worker);
+            let worker = Builder::new().spawn_scoped(scope, move || {
+                let mut worker = None;
                 while let Some(Chunk { number, mut bytes, pieces }) = next_chunk(&pieces, &stopped) {
-                    let done = pieces.into_iter().map(|piece| worker.run(piece)).collect();
+                    let worker = worker.get_or_insert_with(new_worker);
+                    let done = pieces.into_iter().filter_map(|piece| worker.run(piece)).collect();
                     if !worker.keep_lines {
                         budget.give(std::mem::take(&mut bytes));
                     }
@@ -130,13 +137,34 @@ pub fn run<T: Send, E>(
                     }
                 }
             });
+            match worker {
+                Ok(_) => started += 1,
+                Err(error) if started == 0 => return Err(no_thread(error).into()),
+                // Those that there are do the work.
+                Err(_) => break,
+            }
         }
-        drop((pieces, results));
+        drop((pieces, results, room));
+        // Not of the scope: it may wait for stdin long after everything else has ended.
+        Builder::new().spawn(move || walker.walk()).map_err(no_thread)?;
         let ended = in_order(results_out, tokens_in, &budget, &mut take);
         drop(going_on);
         budget.close();
         ended
     })
+}
+
+/// Address space that is left for the work itself, however many threads there are.
+fn room() -> Vec<u8> {
+    let mut room = Vec::new();
+    // Where there is less, there is less.
+    let _ = room.try_reserve_exact(ROOM);
+    std::hint::black_box(room)
+}
+
+fn no_thread(error: io::Error) -> Error {
+    let source = io::Error::new(error.kind(), format!("{error}: use fewer --threads"));
+    Error::Io { doing: "start a thread".into(), source }
 }
 
 /// The next chunk, `None` when there are no more or none are wanted.
@@ -159,18 +187,20 @@ struct Worker<'a, W> {
 }
 
 impl<T, W: Fn(Sketched) -> T> Worker<'_, W> {
-    /// Makes of a piece what it is for. One that brings the worker down harms no other.
-    fn run(&mut self, piece: Piece) -> Result<T, Problem> {
+    /// Makes of a piece what it is for, `None` of one that is no document. One that brings the worker down harms no other.
+    fn run(&mut self, piece: Piece) -> Option<Result<T, Problem>> {
         let place = piece.place();
-        let done = catch_unwind(AssertUnwindSafe(|| self.sketch(piece).map(self.work)));
-        done.unwrap_or_else(|_| {
+        let done =
+            catch_unwind(AssertUnwindSafe(|| self.sketch(piece).map(|sketched| sketched.map(self.work))));
+        let done = done.unwrap_or_else(|_| {
             self.sketcher = self.fresh.clone();
             Err(Problem::new(place, "an internal error; please report this document"))
-        })
+        });
+        done.transpose()
     }
 
-    fn sketch(&mut self, piece: Piece) -> Result<Sketched, Problem> {
-        let counted = matches!(piece, Piece::Line { .. } | Piece::Long { .. });
+    fn sketch(&mut self, piece: Piece) -> Result<Option<Sketched>, Problem> {
+        let counted = !matches!(piece, Piece::File { .. });
         let (sketcher, meter) = (&mut self.sketcher, self.meter);
         let mut take = |chunk: &[u8]| {
             sketcher.update(chunk);
@@ -190,10 +220,11 @@ impl<T, W: Fn(Sketched) -> T> Worker<'_, W> {
             other => (input::read(other, self.fields, &mut take), None),
         };
         let mut sketch = self.sketcher.finish();
-        read.map(|read| {
+        let sketched = read?.map(|read| {
             sketch.replaced += read.replaced;
             Sketched { key: read.key, sketch, line, seen_at: read.seen_at }
-        })
+        });
+        Ok(sketched)
     }
 }
 
@@ -207,6 +238,8 @@ struct Walker {
     budget: Arc<Budget>,
     tokens: Receiver<()>,
     chunks: Sender<Chunk<Piece>>,
+    /// Hangs up when nobody wants anything any more.
+    stopped: Receiver<()>,
 }
 
 impl Walker {
@@ -222,9 +255,16 @@ impl Walker {
             self.budget.take(bytes);
             self.tokens.recv().is_ok() && self.chunks.send(chunk).is_ok()
         };
-        let mut sink = |piece: Piece, now: bool| {
-            weight += piece.weight();
-            waiting.push(piece);
+        let mut sink = |piece: Option<Piece>, now: bool| {
+            // What passes by, and may be long in coming, holds nothing up that came before it.
+            if piece.as_ref().is_some_and(Piece::passes) {
+                weight = 0;
+                if !pass_on(&mut waiting) {
+                    return false;
+                }
+            }
+            weight += piece.as_ref().map_or(0, Piece::weight);
+            waiting.extend(piece);
             if now || waiting.len() >= CHUNK_PIECES || weight >= CHUNK_BYTES {
                 weight = 0;
                 return pass_on(&mut waiting);
@@ -234,7 +274,7 @@ impl Walker {
         let count = |read| {
             self.meter.bytes.fetch_add(read, Ordering::Relaxed);
         };
-        let mut walk = Walk::new(&self.inputs, &self.own, self.held, &count, &mut sink);
+        let mut walk = Walk::new(&self.inputs, &self.own, self.held, &count, self.stopped.clone(), &mut sink);
         if self.inputs.inputs.iter().all(|input| walk.input(input)) {
             pass_on(&mut waiting);
         }

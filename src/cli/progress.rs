@@ -2,6 +2,7 @@
 
 use crate::args::{Common, Inputs};
 use crate::input::Problem;
+use crate::output::visible;
 use crate::pipeline::Meter;
 use crate::say::say;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -61,7 +62,7 @@ impl Progress {
     pub fn problem(&mut self, problem: &Problem) {
         self.problems += 1;
         if self.problems <= NAMED {
-            self.tell(&format!("{}: {}", problem.place, problem.what));
+            self.tell(&problem.to_string());
         } else if self.problems == NAMED + 1 {
             self.tell("more inputs could not be read; they are counted below");
         }
@@ -77,7 +78,7 @@ impl Progress {
         if count > 0 {
             self.replaced += 1;
             if self.replaced <= 10 {
-                self.warn(&format!("{key}: {count} ill-formed UTF-8 sequences replaced"));
+                self.warn(&format!("{}: {count} ill-formed UTF-8 sequences replaced", visible(key)));
             }
         }
     }

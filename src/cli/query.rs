@@ -2,7 +2,7 @@
 
 use crate::args::{Common, QueryArgs};
 use crate::exit::{Ended, Outcome, Stop};
-use crate::input::{Place, Problem, lines, open_file};
+use crate::input::{Place, Problem, bounded_lines, open_file};
 use crate::open;
 use crate::output::{Output, rounded, short, visible};
 use crate::pipeline::{self, Event, Meter, Sketched};
@@ -112,7 +112,7 @@ fn read_sketches(
         Ok(opened) => BufReader::with_capacity(1 << 16, opened),
         Err(problem) => return take(Event::Problem(problem)),
     };
-    for (number, line) in (1..).zip(lines(opened, MOST_LINE)) {
+    for (number, line) in (1..).zip(bounded_lines(opened, MOST_LINE)) {
         let place = Place { file: file.into(), line: number };
         let line = match line {
             Ok(line) => line.whole(MOST_LINE),

@@ -2,7 +2,7 @@
 
 use crate::args::{Common, Remove};
 use crate::exit::{Ended, Outcome, Stop};
-use crate::input::{Place, Problem, checked, lines, open_file};
+use crate::input::{Place, Problem, bounded_lines, checked, open_file};
 use crate::open;
 use crate::output::Output;
 use crate::say::say;
@@ -72,7 +72,7 @@ impl Removing<'_> {
             Ok(opened) => BufReader::with_capacity(1 << 16, opened),
             Err(problem) => return Ok(Err(problem)),
         };
-        for (number, line) in (1..).zip(lines(opened, MOST_LINE)) {
+        for (number, line) in (1..).zip(bounded_lines(opened, MOST_LINE)) {
             let place = Place { file: file.into(), line: number };
             match line.map(|line| line.whole(MOST_LINE)) {
                 Ok(Ok(line)) => self.take_line(&line, &place)?,
@@ -99,7 +99,7 @@ impl Removing<'_> {
 
     /// Notes keys that cannot be read; they harm no others.
     fn problem(&mut self, problem: &Problem) {
-        say(&format!("sketchdb: {}: {}", problem.place, problem.what));
+        say(&format!("sketchdb: {problem}"));
         self.unreadable = true;
     }
 

@@ -38,6 +38,8 @@ fn wrong_usage_is_2() {
         "stats db more",
         "create",
         "add db a.txt --bogus",
+        "add db - -",
+        "sketch - a.txt - --format jsonl",
         "query db a.txt --threshold 0",
         "query db a.txt --threshold 1.5",
         "query db a.txt --threshold nan",

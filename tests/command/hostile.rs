@@ -55,6 +55,66 @@ fn a_bomb_is_read_to_its_end_in_little_memory() {
 }
 
 #[test]
+#[cfg(target_os = "linux")]
+fn a_bomb_is_no_export() {
+    let shell = Shell::new();
+    shell.write("bomb.gz", gz(&vec![0; 200 << 20]));
+    let script = "ulimit -d 98304 && exec \"$0\" --memory 8M import db bomb.gz";
+    let mut command = Command::new("sh");
+    command.args(["-c", script, env!("CARGO_BIN_EXE_sketchdb")]).current_dir(shell.path("."));
+    let ran =
+        Ran::of(command.output().unwrap()).exits(2).says("line 1 of the export: a line of 209715200 bytes");
+    assert!(ran.err.starts_with("sketchdb: ") && !shell.path("db").exists(), "{ran:?}");
+}
+
+#[test]
+fn an_export_that_cannot_be_read_is_an_unreadable_input() {
+    let shell = Shell::new();
+    shell.database("stock", &[("a", "one two three four"), ("b", "five six seven eight")]);
+    let export = gz(shell.run(&["export", "stock"]).exits(0).out.as_bytes());
+    shell.write("whole.gz", &export);
+    shell.write("cut.gz", &export[..export.len() / 2]);
+    shell.write("bad.gz", [&export[..export.len() - 8], &[0; 8]].concat());
+    for file in ["cut.gz", "bad.gz", "missing.gz", "."] {
+        let ran = shell.run(&["import", "db", file]).exits(3).gives_nothing();
+        assert!(ran.err.starts_with(&format!("sketchdb: {file}: ")) && !shell.path("db").exists(), "{ran:?}");
+    }
+    shell.run(&["import", "db", "whole.gz"]).exits(0);
+}
+
+#[test]
+fn what_is_said_of_an_input_cannot_move_the_cursor() {
+    let shell = Shell::new();
+    shell.database("db", &[("a", "one two three four")]);
+    let red = "no\u{1b}[31mRED";
+    shell.write(&format!("{red}.txt"), b"one \xFF");
+    let feed = |args: &[&str]| shell.feed(args, format!("{red}\n"));
+    for ran in [
+        feed(&["add", "new", "-", "--format", "paths"]).exits(3),
+        shell.run(&["add", "new", red]).exits(3),
+        shell.run(&["add", "new", &format!("{red}.txt")]).exits(0),
+        shell.run(&["remove", "db", "--keys-from", red]).exits(3),
+        shell.run(&["import", "new2", red]).exits(3),
+        shell.run(&["stats", red]).exits(2),
+    ] {
+        let ran = ran.says("RED");
+        assert!(!ran.err.contains('\u{1b}'), "{ran:?}");
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn where_there_are_fewer_threads_than_asked_for_these_do_the_work() {
+    let shell = Shell::new();
+    shell.write_lines("in.jsonl", &[("a", "one two three"), ("b", "four five six")]);
+    let script = "ulimit -v 100000 && exec \"$0\" --threads 1000 --memory 8M --json add db in.jsonl";
+    let mut command = Command::new("sh");
+    command.args(["-c", script, env!("CARGO_BIN_EXE_sketchdb")]).current_dir(shell.path("."));
+    let ran = Ran::of(command.output().unwrap()).exits(0);
+    assert_eq!(ran.column("key"), ["a", "b"]);
+}
+
+#[test]
 fn odd_keys_and_texts_are_kept_as_they_are() {
     let shell = Shell::new();
     let deep = "[".repeat(100_000) + &"]".repeat(100_000);

@@ -41,6 +41,7 @@ fn documents() -> String {
         json!({"id": "none", "texts": long}).to_string(),
         json!({"id": "null", "text": null, "x": long}).to_string(),
         json!({"id": long, "text": "the key is long"}).to_string(),
+        " \t\r".repeat(50_000),
         json!({"id": "last", "text": "six five four three two one"}).to_string(),
     ];
     lines.join("\n")
@@ -76,6 +77,10 @@ fn a_line_is_the_same_document_held_or_streamed() {
         let [held, streamed] = [run(HELD), run(STREAMED)];
         let (out, places) = told(&held);
         assert!(out.lines().count() >= 4 && places.len() >= 9, "{verb:?}: {:?}", held.err);
+        assert!(
+            !["IO error", "line 0", "data pos"].iter().any(|words| streamed.err.contains(words)),
+            "{streamed:?}"
+        );
         assert!((out, places) == told(&streamed), "{verb:?}: {:?} but {:?}", held.err, streamed.err);
     }
 }
@@ -96,6 +101,32 @@ fn long_lines_come_out_of_dedup_as_they_came() {
         let removed = String::from_utf8(streamed[1].clone()).unwrap();
         assert!(removed.lines().any(|line| line.len() > 50_000 && line.contains("\"duplicate_of\"")));
     }
+}
+
+#[test]
+fn a_long_line_that_is_cut_off_while_compressed_is_named_once() {
+    let shell = Shell::new();
+    let line = format!(
+        "{{\"id\":\"short\",\"text\":\"one\"}}\n{{\"text\":\"{}\"}}",
+        text(&mut Draw::new(5), 90_000)
+    );
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(line.as_bytes()).unwrap();
+    let packed = encoder.finish().unwrap();
+    shell.write("in.jsonl.gz", &packed[..packed.len() / 2]);
+    for memory in [HELD, STREAMED] {
+        let ran = shell.run(&[&memory[..], &["--json", "sketch", "in.jsonl.gz"]].concat()).exits(3);
+        assert_eq!(
+            (ran.column("key"), told_places(&ran)),
+            (vec!["short".into()], vec!["in.jsonl.gz:2"]),
+            "{ran:?}"
+        );
+    }
+}
+
+/// Which lines were named.
+fn told_places(ran: &Ran) -> Vec<&str> {
+    ran.err.lines().filter_map(|line| line.strip_prefix("sketchdb: ")?.split(": ").next()).collect()
 }
 
 /// Megabytes of the longest lines.

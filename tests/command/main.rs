@@ -11,6 +11,7 @@ mod keys;
 mod inputs;
 mod hostile;
 mod long_lines;
+mod stalled;
 mod bad_inputs;
 mod creation;
 mod streams;

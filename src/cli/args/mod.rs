@@ -108,13 +108,20 @@ impl Verb {
         }
     }
 
-    fn lacks_input(&self) -> bool {
-        match self {
-            Verb::Add(verb) => verb.inputs.inputs.is_empty(),
-            Verb::Sketch(verb) => verb.inputs.inputs.is_empty(),
-            Verb::Dedup(verb) => verb.inputs.inputs.is_empty(),
-            Verb::Query(verb) => verb.inputs.inputs.is_empty() && verb.sketches.is_none(),
-            _ => false,
+    /// What is wrong with the inputs.
+    fn refuses_inputs(&self) -> Option<(ErrorKind, &'static str)> {
+        let (inputs, others) = match self {
+            Verb::Add(verb) => (&verb.inputs, false),
+            Verb::Sketch(verb) => (&verb.inputs, false),
+            Verb::Dedup(verb) => (&verb.inputs, false),
+            Verb::Query(verb) => (&verb.inputs, verb.sketches.is_some()),
+            _ => return None,
+        };
+        let stdin = inputs.inputs.iter().filter(|input| *input == "-").count();
+        match (inputs.inputs.len(), stdin) {
+            (0, _) if !others => Some((ErrorKind::MissingRequiredArgument, "an INPUT is needed")),
+            (_, 2..) => Some((ErrorKind::ArgumentConflict, "stdin can be read once: name - once")),
+            _ => None,
         }
     }
 }
@@ -415,9 +422,9 @@ const LATER: &[&str] = &["--html", "warc"];
 
 /// The command line, or the exit code after a word on it.
 pub fn parse() -> std::result::Result<Cli, ExitCode> {
-    let parsed = Cli::try_parse().and_then(|cli| match cli.verb.lacks_input() {
-        true => Err(Cli::command().error(ErrorKind::MissingRequiredArgument, "an INPUT is needed")),
-        false => Ok(cli),
+    let parsed = Cli::try_parse().and_then(|cli| match cli.verb.refuses_inputs() {
+        Some((kind, what)) => Err(Cli::command().error(kind, what)),
+        None => Ok(cli),
     });
     parsed.map_err(|error| {
         let words = error.context().flat_map(|(_, value)| match value {

@@ -20,7 +20,7 @@ impl Line {
 }
 
 /// The lines of a reader, each of at most so many bytes.
-pub fn lines(mut reader: impl BufRead, most: usize) -> impl Iterator<Item = io::Result<Line>> {
+pub fn bounded_lines(mut reader: impl BufRead, most: usize) -> impl Iterator<Item = io::Result<Line>> {
     std::iter::from_fn(move || next(&mut reader, most).transpose())
 }
 
@@ -62,7 +62,7 @@ mod tests {
     #[test]
     fn lines_end_at_line_feeds_and_long_ones_are_counted() {
         let text = b"one\r\n\nfour\nfives\nabcdefghij\nlast6789";
-        let found: Vec<Result<String, u64>> = lines(io::BufReader::with_capacity(3, &text[..]), 5)
+        let found: Vec<Result<String, u64>> = bounded_lines(io::BufReader::with_capacity(3, &text[..]), 5)
             .map(|line| match line.unwrap() {
                 Line::Whole(bytes) => Ok(String::from_utf8(bytes).unwrap()),
                 Line::TooLong(length) => Err(length),

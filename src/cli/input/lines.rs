@@ -1,9 +1,11 @@
 //! JSON lines: one object a line, of which an id (string or integer) and a text (string) are read.
 
+use super::outside::{MOST_DEEP, too_deep};
 use super::{Fields, Place, Problem, Read};
 use crate::args;
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, Visitor};
 use serde_json::Value;
+use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::fmt;
 
@@ -19,6 +21,12 @@ pub fn read(
     fields: &Fields,
     take: &mut dyn FnMut(&[u8]),
 ) -> Result<Read, Problem> {
+    if too_deep(bytes) {
+        return Err(Problem::new(
+            place,
+            format!("more than {MOST_DEEP} arrays and objects within each other"),
+        ));
+    }
     let line = String::from_utf8_lossy(bytes);
     let replaced = match &line {
         Cow::Borrowed(_) => 0,
@@ -96,6 +104,20 @@ pub fn seconds(value: &Value) -> Option<u64> {
     }
 }
 
+/// The value of the field of the time; null of what is neither a string nor a number that can be held.
+fn time(value: &RawValue) -> serde_json::Result<Value> {
+    match value.get().as_bytes().first() {
+        Some(b'"') => serde_json::from_str(value.get()),
+        Some(b'-' | b'0'..=b'9') => Ok(number(value.get())),
+        _ => Ok(Value::Null),
+    }
+}
+
+/// A number, or null when it is none that can be held.
+pub fn number(number: &str) -> Value {
+    serde_json::from_str(number).unwrap_or(Value::Null)
+}
+
 /// Reads an object's fields that are asked for and skips the others.
 struct Object<'f>(&'f Fields);
 
@@ -122,7 +144,8 @@ impl<'de> Visitor<'de> for Object<'_> {
             } else if name == self.0.text {
                 found.text(map.next_value_seed(Text)?)
             } else if Some(name.as_ref()) == self.0.time.as_deref() {
-                found.time(seconds(&map.next_value()?))
+                let value = time(map.next_value()?).map_err(A::Error::custom)?;
+                found.time(seconds(&value))
             } else {
                 map.next_value::<IgnoredAny>()?;
                 Ok(())
@@ -201,17 +224,22 @@ mod tests {
     use super::*;
 
     fn parse(line: &[u8]) -> Result<(String, String, u64), Problem> {
+        timed(line).map(|(read, text)| (read.key, text, read.replaced))
+    }
+
+    /// The answer of both readers.
+    fn timed(line: &[u8]) -> Result<(Read, String), Problem> {
         let place = Place { file: "f".into(), line: 7 };
-        let fields = Fields { id: "id".into(), text: "text".into(), time: None };
+        let fields = Fields { id: "id".into(), text: "text".into(), time: Some("seen".into()) };
         let (mut held, mut streamed) = (Vec::new(), Vec::new());
         let read = read(line, &place, &fields, &mut |part| held.extend(part));
         let same = stream::read(line, &place, &fields, &mut |part| streamed.extend(part));
-        assert_eq!(read.is_ok(), same.is_ok(), "{}", String::from_utf8_lossy(line));
-        let (read, same) = (read?, same?);
-        let of = |read: Read, text| (read.key, String::from_utf8(text).unwrap(), read.replaced);
-        let (read, same) = (of(read, held), of(same, streamed));
-        assert_eq!(read, same);
-        Ok(read)
+        let shown = String::from_utf8_lossy(&line[..line.len().min(200)]);
+        assert_eq!(read.is_ok(), same.is_ok(), "{shown}: {:?} but {:?}", read.err(), same.err());
+        let (read, same) = (read?, same?.expect("no line of blanks"));
+        let of = |read: &Read| (read.key.clone(), read.replaced, read.seen_at);
+        assert_eq!((of(&read), &held), (of(&same), &streamed), "{shown}");
+        Ok((read, String::from_utf8(held).unwrap()))
     }
 
     #[test]
@@ -239,6 +267,52 @@ mod tests {
     }
 
     #[test]
+    fn what_is_no_time_is_none() {
+        for (seen, seconds) in [
+            ("17", Some(17)),
+            ("17.9", Some(17)),
+            ("\"2026-01-01T00:00:00Z\"", Some(1_767_225_600)),
+            ("1e999", None),
+            ("-1", None),
+            ("\"never\"", None),
+            ("null", None),
+            ("[[\"\\u00e9\", {\"a\": 1e999}]]", None),
+            (&("[".repeat(1000) + &"]".repeat(1000)), None),
+        ] {
+            let line = format!("{{\"text\":\"t\",\"seen\": {seen} ,\"id\":\"a\"}}");
+            assert_eq!(timed(line.as_bytes()).unwrap().0.seen_at, seconds, "{line}");
+        }
+        parse(br#"{"text":"t","seen":"\ud800"}"#).unwrap_err();
+    }
+
+    #[test]
+    fn blanks_take_no_memory_and_mean_nothing() {
+        let blanks = " \t\r".repeat(1 << 19);
+        let line = format!(
+            "{blanks}{{{blanks}\"id\"{blanks}:{blanks}\"a\"{blanks},{blanks}\"text\":{blanks}\"t\"{blanks}}}{blanks}"
+        );
+        assert_eq!(parse(line.as_bytes()).unwrap(), ("a".into(), "t".into(), 0));
+        let place = Place { file: "f".into(), line: 7 };
+        let fields = Fields { id: "id".into(), text: "text".into(), time: None };
+        for blank in ["", &blanks] {
+            let read = stream::read(blank.as_bytes(), &place, &fields, &mut |_| ()).unwrap();
+            assert!(read.is_none());
+        }
+    }
+
+    #[test]
+    fn depth_has_one_limit() {
+        let deep = |n: usize| {
+            format!("{{\"x\":{}{},\"id\":\"a\",\"text\":\"[\\\"[\"}}", "[".repeat(n), "]".repeat(n))
+        };
+        // The object is one of them.
+        let most = MOST_DEEP as usize - 1;
+        assert_eq!(parse(deep(most).as_bytes()).unwrap().1, "[\"[");
+        parse(deep(most + 1).as_bytes()).unwrap_err();
+        parse(deep(3 << 20).as_bytes()).unwrap_err();
+    }
+
+    #[test]
     fn what_is_no_document_is_a_problem_with_its_place() {
         for line in [
             &b"{"[..],
@@ -255,7 +329,6 @@ mod tests {
             br#"{"id":1e3,"text":"t"}"#,
             br#"{"id":"a","text":"one",}"#,
             b"{\"id\":\"a\",\"text\":\"one\"}\x0C",
-            b"",
         ] {
             assert_eq!(parse(line).unwrap_err().place, "f:7", "{}", String::from_utf8_lossy(line));
         }

@@ -8,13 +8,15 @@ mod compressed;
 mod lines;
 mod long;
 mod lossy;
+mod outside;
 mod stream;
 mod walk;
 
-pub use bounded::lines;
+pub use bounded::{Line, bounded_lines};
 pub use long::Long;
 pub use walk::Walk;
 
+use crate::output::visible;
 use std::fs::File;
 use std::io;
 use std::path::PathBuf;
@@ -26,7 +28,7 @@ pub enum Piece {
     /// A file that is one document.
     File { key: String, path: PathBuf, len: u64 },
     /// The document on stdin.
-    Stdin,
+    Stdin(Long),
     /// A line of a file of JSON lines.
     Line { bytes: Vec<u8>, place: Place },
     /// A line too long to hold.
@@ -40,7 +42,7 @@ impl Piece {
     pub fn bytes(&self) -> usize {
         match self {
             Piece::Line { bytes, .. } => bytes.len(),
-            Piece::Long { line, .. } => line.held(),
+            Piece::Long { line, .. } | Piece::Stdin(line) => line.held(),
             _ => 0,
         }
     }
@@ -53,11 +55,16 @@ impl Piece {
         }
     }
 
+    /// Whether it comes a part at a time, and what comes after it waits.
+    pub fn passes(&self) -> bool {
+        matches!(self, Piece::Long { .. } | Piece::Stdin(_))
+    }
+
     /// Where the piece is from.
     pub fn place(&self) -> String {
         match self {
             Piece::File { path, .. } => path.display().to_string(),
-            Piece::Stdin => "-".into(),
+            Piece::Stdin(_) => "-".into(),
             Piece::Line { place, .. } | Piece::Long { place, .. } => place.to_string(),
             Piece::Problem(problem) => problem.place.clone(),
         }
@@ -90,6 +97,13 @@ impl Problem {
     }
 }
 
+/// As people read it: what the input has in it cannot forge lines or move the cursor.
+impl std::fmt::Display for Problem {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}: {}", visible(&self.place), visible(&self.what))
+    }
+}
+
 /// The fields of a JSON line.
 #[derive(Clone, Debug)]
 pub struct Fields {
@@ -108,18 +122,18 @@ pub struct Read {
     pub seen_at: Option<u64>,
 }
 
-/// A document whose text is handed to `take` in chunks.
-pub fn read(piece: Piece, fields: &Fields, take: &mut dyn FnMut(&[u8])) -> Result<Read, Problem> {
+/// A document whose text is handed to `take` in chunks; `None` of a line of blanks.
+pub fn read(piece: Piece, fields: &Fields, take: &mut dyn FnMut(&[u8])) -> Result<Option<Read>, Problem> {
     match piece {
         Piece::Problem(problem) => Err(problem),
         Piece::Line { bytes, place } => {
             let read = lines::read(&bytes, &place, fields, take)?;
-            Ok(Read { key: checked(read.key, &place)?, ..read })
+            Ok(Some(Read { key: checked(read.key, &place)?, ..read }))
         }
         Piece::Long { line, place } => read_long(line, &place, fields, take),
-        Piece::Stdin => {
-            copy(io::stdin().lock(), "-", take)?;
-            Ok(Read { key: "-".into(), replaced: 0, seen_at: None })
+        Piece::Stdin(text) => {
+            copy(text, "-", take)?;
+            Ok(Some(Read { key: "-".into(), replaced: 0, seen_at: None }))
         }
         Piece::File { key, path, .. } => {
             let key = checked(key, path.display())?;
@@ -127,20 +141,20 @@ pub fn read(piece: Piece, fields: &Fields, take: &mut dyn FnMut(&[u8])) -> Resul
             let seen_at = fields.time.is_some().then(|| changed(&file)).flatten();
             let reader =
                 compressed::reader(&path, file).map_err(|error| Problem::new(path.display(), error))?;
-            copy(reader, &key, take).map(|()| Read { key, replaced: 0, seen_at })
+            copy(reader, &key, take).map(|()| Some(Read { key, replaced: 0, seen_at }))
         }
     }
 }
 
-/// The document of a line that passes by.
+/// The document of a line that passes by; `None` when it holds blanks only.
 pub fn read_long(
     line: impl io::Read,
     place: &Place,
     fields: &Fields,
     take: &mut dyn FnMut(&[u8]),
-) -> Result<Read, Problem> {
-    let read = stream::read(line, place, fields, take)?;
-    Ok(Read { key: checked(read.key, place)?, ..read })
+) -> Result<Option<Read>, Problem> {
+    let Some(read) = stream::read(line, place, fields, take)? else { return Ok(None) };
+    Ok(Some(Read { key: checked(read.key, place)?, ..read }))
 }
 
 /// When a file was last changed, in seconds since 1970.

@@ -1,7 +1,11 @@
 //! JSON lines too long to hold: the same answer as [`lines`](super::lines) gives, from bytes that pass by once.
+//!
+//! Half a surrogate pair in a string that nobody asked for is an error here and is passed over there: neither of the two
+//! parsers has a setting for it.
 
-use super::lines::{Found, is_id, seconds};
+use super::lines::{Found, is_id, number, seconds};
 use super::lossy::Lossy;
+use super::outside::{MOST_DEEP, Outside, is_blank};
 use super::{Fields, Place, Problem, Read};
 use serde_json::Value;
 use std::cell::Cell;
@@ -9,19 +13,17 @@ use std::fmt::Display;
 use std::io;
 use struson::reader::{JsonReader, JsonStreamReader, ReaderSettings, ValueType};
 
-/// Arrays and objects within each other.
-const MOST_DEEP: u32 = 1 << 20;
 /// Bytes of a name, and of a value that is no text.
 const MOST_HELD: u64 = 1 << 20;
 
-/// The document of a line, its text handed to `take` while it is read.
+/// The document of a line, its text handed to `take` while it is read; `None` of a line that holds blanks only.
 pub fn read(
     line: impl io::Read,
     place: &Place,
     fields: &Fields,
     take: &mut dyn FnMut(&[u8]),
-) -> Result<Read, Problem> {
-    let allowed = Cell::new(u64::MAX);
+) -> Result<Option<Read>, Problem> {
+    let (allowed, nothing) = (Cell::new(u64::MAX), Cell::new(false));
     let mut lossy = Lossy::new(line);
     let settings = ReaderSettings {
         track_path: false,
@@ -29,16 +31,29 @@ pub fn read(
         restrict_number_values: false,
         ..ReaderSettings::default()
     };
-    let reader = Sparing { inner: &mut lossy, allowed: &allowed };
+    let reader = Sparing {
+        inner: &mut lossy,
+        outside: Outside::default(),
+        allowed: &allowed,
+        blank: true,
+        nothing: &nothing,
+    };
     let object = Object { json: JsonStreamReader::new_custom(reader, settings), fields, allowed: &allowed };
-    let found = object.read(take).map_err(|what| Problem::new(place, what))?;
-    found.read(place, fields, lossy.replaced())
+    match object.read(take) {
+        Err(_) if nothing.get() => Ok(None),
+        Err(what) => Err(Problem::new(place, what)),
+        Ok(found) => found.read(place, fields, lossy.replaced()).map(Some),
+    }
 }
 
-/// A reader that gives only so many bytes, until it is told that it may give more.
+/// A reader that gives only so many bytes besides blanks, until it is told that it may give more.
 struct Sparing<'a, R> {
     inner: R,
+    outside: Outside,
     allowed: &'a Cell<u64>,
+    /// Whether there were only blanks so far, and whether there are no more.
+    blank: bool,
+    nothing: &'a Cell<bool>,
 }
 
 impl<R: io::Read> io::Read for Sparing<'_, R> {
@@ -48,7 +63,10 @@ impl<R: io::Read> io::Read for Sparing<'_, R> {
         }
         let most = into.len().min(usize::try_from(self.allowed.get()).unwrap_or(usize::MAX));
         let n = self.inner.read(&mut into[..most])?;
-        self.allowed.set(self.allowed.get().saturating_sub(n as u64));
+        self.nothing.set(self.blank && n == 0 && most > 0);
+        let held = into[..n].iter().filter(|&&byte| !(self.outside.next(byte) && is_blank(byte))).count();
+        self.blank &= held == 0;
+        self.allowed.set(self.allowed.get().saturating_sub(held as u64));
         Ok(n)
     }
 }
@@ -59,8 +77,13 @@ struct Object<'a, R: io::Read> {
     allowed: &'a Cell<u64>,
 }
 
+/// What went wrong and in which column, without what is the parser's own.
 fn said(error: impl Display) -> String {
-    error.to_string()
+    let text = error.to_string();
+    let text =
+        text.strip_prefix("IO error '").map_or(text.clone(), |io| io.replacen("' at (roughly)", " at", 1));
+    let text = text.split(" (data pos").next().unwrap_or_default();
+    text.replacen("line 0, column", "column", 1)
 }
 
 impl<R: io::Read> Object<'_, R> {
@@ -129,8 +152,8 @@ impl<R: io::Read> Object<'_, R> {
         let value = match self.json.peek().map_err(said)? {
             ValueType::String => Value::String(self.json.next_string().map_err(said)?),
             ValueType::Number => {
-                let number = self.json.next_number_as_string().map_err(said)?;
-                serde_json::from_str(&number).unwrap_or(Value::Null)
+                let text = self.json.next_number_as_string().map_err(said)?;
+                number(&text)
             }
             _ => return self.skip().map(|()| None),
         };

@@ -3,6 +3,7 @@
 use super::long::Long;
 use super::{Piece, Place, Problem, bounded, compressed};
 use crate::args::{Format, Inputs};
+use crossbeam_channel::Receiver;
 use std::fs::{File, Metadata};
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -19,16 +20,19 @@ fn identity(file: &Metadata) -> (u64, u64) {
     (file.dev(), file.ino())
 }
 
-/// Walks inputs and gives their pieces to a sink, which returns false when no more are wanted.
+/// Walks inputs and gives their pieces to a sink, which returns false when no more are wanted. With true they are passed
+/// on at once, and all before them.
 pub struct Walk<'a> {
     format: Format,
     /// Bytes of a line that are held in memory; a longer one is read as it comes.
     held: usize,
     /// Device and inode of each file of the command itself, a database or what it writes: none is a document.
     own: Vec<(u64, u64)>,
-    sink: &'a mut dyn FnMut(Piece, bool) -> bool,
+    sink: &'a mut dyn FnMut(Option<Piece>, bool) -> bool,
     /// Bytes of input read by the walk itself.
-    pub read: &'a dyn Fn(u64),
+    read: &'a dyn Fn(u64),
+    /// Hangs up when nobody wants anything any more.
+    stopped: Receiver<()>,
 }
 
 impl<'a> Walk<'a> {
@@ -37,10 +41,11 @@ impl<'a> Walk<'a> {
         own: &[PathBuf],
         held: usize,
         read: &'a dyn Fn(u64),
-        sink: &'a mut dyn FnMut(Piece, bool) -> bool,
+        stopped: Receiver<()>,
+        sink: &'a mut dyn FnMut(Option<Piece>, bool) -> bool,
     ) -> Self {
         let own = own.iter().filter_map(|path| std::fs::metadata(path).ok()).map(|file| identity(&file));
-        Walk { format: inputs.format, held, own: own.collect(), sink, read }
+        Walk { format: inputs.format, held, own: own.collect(), sink, read, stopped }
     }
 
     /// All pieces of one input; whether more are wanted.
@@ -58,21 +63,32 @@ impl<'a> Walk<'a> {
     }
 
     fn problem(&mut self, place: impl ToString, what: impl ToString) -> bool {
-        (self.sink)(Piece::Problem(Problem::new(place, what)), true)
+        (self.sink)(Some(Piece::Problem(Problem::new(place, what))), true)
     }
 
     fn stdin(&mut self) -> bool {
         match self.format {
-            Format::Text => (self.sink)(Piece::Stdin, true),
-            Format::Jsonl => self.lines("-", std::io::stdin()),
+            Format::Text => self.text(),
+            Format::Jsonl => (self.sink)(None, true) && self.lines("-", std::io::stdin()),
             Format::Paths => self.paths(),
         }
+    }
+
+    /// The document that stdin is.
+    fn text(&mut self) -> bool {
+        let (text, rest) = Long::new(Vec::new(), self.stopped.clone());
+        let wanted = (self.sink)(Some(Piece::Stdin(text)), true);
+        if wanted {
+            // What failed is known where it is read.
+            let _ = rest.pass_all(&mut BufReader::with_capacity(1 << 18, std::io::stdin()), self.read);
+        }
+        wanted
     }
 
     /// The inputs that stdin names, one a line.
     fn paths(&mut self) -> bool {
         let file: Arc<str> = "-".into();
-        for (line, bytes) in (1..).zip(bounded::lines(BufReader::new(std::io::stdin()), MOST_PATH)) {
+        for (line, bytes) in (1..).zip(bounded::bounded_lines(BufReader::new(std::io::stdin()), MOST_PATH)) {
             let place = Place { file: file.clone(), line };
             let bytes = match bytes {
                 Ok(line) => line.whole(MOST_PATH),
@@ -133,7 +149,7 @@ impl<'a> Walk<'a> {
                 }
             }
             Some("warc" | "wet") => self.problem(key, "WARC and WET are not read by this version yet"),
-            _ => (self.sink)(Piece::File { key, path: path.to_owned(), len }, false),
+            _ => (self.sink)(Some(Piece::File { key, path: path.to_owned(), len }), false),
         }
     }
 
@@ -153,14 +169,15 @@ impl<'a> Walk<'a> {
                 bytes.drain(..3);
             }
             if !whole {
-                if !self.long(bytes, place, &mut reader) {
-                    return false;
+                match self.long(bytes, place, &mut reader) {
+                    Passed::Line => continue,
+                    Passed::Failed => return true,
+                    Passed::Unwanted => return false,
                 }
-                continue;
             }
             // When nothing is buffered the next line may be long in coming: let go of what is there.
             let wait = reader.buffer().is_empty();
-            if !bytes.trim_ascii_end().is_empty() && !(self.sink)(Piece::Line { bytes, place }, wait) {
+            if !bytes.trim_ascii_end().is_empty() && !(self.sink)(Some(Piece::Line { bytes, place }), wait) {
                 return false;
             }
         }
@@ -168,12 +185,28 @@ impl<'a> Walk<'a> {
     }
 
     /// A line of which this is the beginning.
-    fn long(&mut self, beginning: Vec<u8>, place: Place, reader: &mut impl BufRead) -> bool {
-        let (line, rest) = Long::new(beginning);
-        let wanted = (self.sink)(Piece::Long { line, place }, true);
-        if wanted {
-            (self.read)(rest.pass(reader));
+    fn long(&mut self, beginning: Vec<u8>, place: Place, reader: &mut impl BufRead) -> Passed {
+        let (line, rest) = Long::new(beginning, self.stopped.clone());
+        if !(self.sink)(Some(Piece::Long { line, place: place.clone() }), true) {
+            return Passed::Unwanted;
         }
-        wanted
+        match rest.pass_line(reader, self.read) {
+            Ok(true) => Passed::Line,
+            Ok(false) => Passed::Failed,
+            Err(error) => match self.problem(place, error) {
+                true => Passed::Failed,
+                false => Passed::Unwanted,
+            },
+        }
     }
+}
+
+/// How a long line was passed on.
+enum Passed {
+    /// All of it: others may follow.
+    Line,
+    /// It could not be read to its end, and nothing behind it can be.
+    Failed,
+    /// Nobody wants any more.
+    Unwanted,
 }
