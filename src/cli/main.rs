@@ -59,5 +59,11 @@ fn main() -> ExitCode {
         Verb::Export(verb) => export::run(verb, &args.common),
         Verb::Import(verb) => import::run(verb, &args.common),
     };
-    exit::code(open::recovered(ended, args.verb.changes(), &args.common))
+    let full = open::met_full_disk(&ended);
+    // What went wrong is said first: recovery takes its time, and somebody may end it.
+    let code = exit::code(ended);
+    if let (true, Some(path)) = (full, args.verb.changes()) {
+        open::recover(path, &args.common);
+    }
+    code
 }

@@ -20,13 +20,13 @@ pub fn writing(path: &Path, common: &Common) -> Result<Database> {
     Database::open(path, options(common))
 }
 
-/// Lets others read a database that a verb had to leave because the disk is full: how the verb ended.
-pub fn recovered(ended: Ended, path: Option<&Path>, common: &Common) -> Ended {
-    if let (Err(Stop::Failed(error)), Some(path)) = (&ended, path)
-        && error.is_disk_full()
-    {
-        // When this fails too, the next verb that writes does it.
-        let _ = Database::recover(path, options(common));
-    }
-    ended
+/// Whether a verb stopped because a disk is full.
+pub fn met_full_disk(ended: &Ended) -> bool {
+    matches!(ended, Err(Stop::Failed(error)) if error.is_disk_full())
+}
+
+/// Lets others read a database that a verb had to leave because the disk is full.
+pub fn recover(path: &Path, common: &Common) {
+    // When this fails too, the next verb that writes does it.
+    let _ = Database::recover(path, options(common));
 }

@@ -112,8 +112,11 @@ impl Target {
         temporary.persist(&place).map_err(|error| failed(error.error))?;
         // Its name, too, is on the disk before another file takes its place.
         let folder = place.parent().filter(|folder| !folder.as_os_str().is_empty());
-        let folder = File::open(folder.unwrap_or(Path::new(".")));
-        folder.and_then(|folder| folder.sync_all()).map_err(failed)?;
+        match File::open(folder.unwrap_or(Path::new("."))) {
+            // A folder may be written to and not read: the file is in its place.
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {}
+            opened => opened.and_then(|folder| folder.sync_all()).map_err(failed)?,
+        }
         Ok(())
     }
 

@@ -54,6 +54,12 @@ fn tell(common: &Common, salvaged: &Salvaged) -> Ended {
     if let (Some(path), false) = (&salvaged.damaged, common.quiet) {
         say(&format!("sketchdb: something is lost; the damaged file is kept as {}", path.display()));
     }
+    if salvaged.passed_over > 0 && !common.quiet {
+        say(&format!(
+            "sketchdb: {} places that looked like a long record were not read: too many before them were none",
+            salvaged.passed_over
+        ));
+    }
     if !changes_known && !common.quiet {
         say(
             "sketchdb: what changed since documents were added is not known: they are as first added, and removed ones are back",

@@ -138,6 +138,12 @@ impl Database {
     }
 }
 
+fn not_closed(disk: &dyn Disk) -> Error {
+    let unknown =
+        "something could not be written; look at the room and the health of its disk and run it again";
+    Error::io(format!("close the new file for {}", disk.name()), std::io::Error::other(unknown))
+}
+
 /// Closes a new file, makes it as small as its content and looks at all of it.
 pub(super) fn complete(
     copy: Database,
@@ -152,7 +158,7 @@ pub(super) fn complete(
     let options = Options { memory, read_only: true, ..Options::default() };
     let copy = Database::open_on(disk.clone(), options).map_err(|error| match error {
         // redb closes in silence, whatever happens.
-        Error::NeedsRecovery(_) => Error::Failed("the new file could not be closed".into()),
+        Error::NeedsRecovery(_) => not_closed(&**disk),
         error => error,
     })?;
     let verified = copy.verify(false)?;

@@ -18,9 +18,6 @@ use crate::store::view::View;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-/// How often recovery on a full disk is tried: what one attempt got room for is there for the next.
-const RECOVERIES: usize = 4;
-
 /// What belongs to the process that opens a database, not to the file.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -99,22 +96,22 @@ impl Database {
         Self::load(Arc::new(disk), options, path)
     }
 
-    /// Recovers a database whose last writer did not close it, and does no more: a full disk mostly has room for that. Then
-    /// it can be read.
+    /// Recovers a database whose last writer did not close it, and does no more: that takes no room which the file does not
+    /// have. Then it can be read.
     pub fn recover(path: impl AsRef<Path>, options: Options) -> Result<()> {
         let path = path.as_ref();
-        let mut outcome = Ok(());
-        for _ in 0..RECOVERIES {
-            match Self::open(path, Options { read_only: true, ..options.clone() }) {
-                Err(Error::NeedsRecovery(_)) => {}
-                readable => return readable.map(|_| ()),
-            }
-            outcome = Self::open(path, options.clone()).map(|db| {
-                // Closing would flush what is in memory.
-                db.commits.fail(&Error::Failed("it was opened to be recovered".into()));
-            });
+        let readable = || Self::open(path, Options { read_only: true, ..options.clone() }).map(|_| ());
+        match readable() {
+            Err(Error::NeedsRecovery(_)) => {}
+            // What is closed is left alone: it would have to be closed again.
+            outcome => return outcome,
         }
-        outcome
+        let opened = Self::open(path, Options { read_only: false, ..options.clone() }).map(|db| {
+            // Closing would flush what is in memory.
+            db.commits.fail(&Error::Failed("it was opened to be recovered".into()));
+        });
+        // Whatever opening said: redb may have closed the file.
+        readable().map_err(|error| opened.err().unwrap_or(error))
     }
 
     /// Makes a new database on a medium of the caller's, which must be empty.

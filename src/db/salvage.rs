@@ -37,6 +37,9 @@ pub struct Salvaged {
     /// Whether what changed since documents were added could be read: new texts, last-seen times, removals. Without it,
     /// documents are as they were first added, and removed ones are back.
     pub changes_known: bool,
+    /// Places that looked like a long record and were not read, after too many that looked so and were none: what is lost
+    /// there is not counted.
+    pub passed_over: u64,
     /// Where the damaged file is kept, when anything in it is lost.
     pub damaged: Option<PathBuf>,
 }
@@ -44,7 +47,7 @@ pub struct Salvaged {
 impl Salvaged {
     /// Whether anything is lost.
     pub fn is_lossy(&self) -> bool {
-        !self.lost_keys.is_empty() || self.lost_documents > 0 || !self.changes_known
+        !self.lost_keys.is_empty() || self.lost_documents > 0 || self.passed_over > 0 || !self.changes_known
     }
 }
 
@@ -87,7 +90,11 @@ impl Database {
             indexing: params.indexing()?,
             params: &params,
             memory,
-            salvaged: Salvaged { changes_known: remains.is_whole(), ..Salvaged::default() },
+            salvaged: Salvaged {
+                changes_known: remains.is_whole(),
+                passed_over: frames.passed_over,
+                ..Salvaged::default()
+            },
         };
         let before = Counters { epoch: frames.epoch, ..remains.counters().unwrap_or_default() };
         write_anew(&disk, &params, id, &before, memory, |builder| salvaging.copy(builder))?;

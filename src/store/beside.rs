@@ -77,8 +77,13 @@ fn folder(path: &Path) -> &Path {
     }
 }
 
+/// Makes the name of a file durable. A folder that may be written to and not read cannot be opened for that: the file is
+/// in its place all the same.
 fn sync_folder(path: &Path) -> Result<()> {
-    File::open(folder(path)).and_then(|folder| folder.sync_all()).map_err(|error| failed(path, error))
+    match File::open(folder(path)) {
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(()),
+        opened => opened.and_then(|folder| folder.sync_all()).map_err(|error| failed(path, error)),
+    }
 }
 
 fn failed(path: &Path, error: io::Error) -> Error {
@@ -89,4 +94,28 @@ fn failed(path: &Path, error: io::Error) -> Error {
 #[cfg(unix)]
 fn permissions(before: Option<&std::fs::Metadata>) -> std::fs::Permissions {
     std::os::unix::fs::PermissionsExt::from_mode(if before.is_some() { 0o600 } else { 0o666 })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::disk::Disk;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn a_folder_need_not_be_readable() {
+        let above = tempfile::tempdir().expect("a folder");
+        let folder = above.path().join("inbox");
+        std::fs::create_dir(&folder).expect("a folder");
+        let allow = |mode| std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(mode));
+        allow(0o333).expect("its permissions");
+        if File::open(&folder).is_ok() {
+            return eprintln!("a folder that may not be read: not tested: this user reads everything");
+        }
+        let path = folder.join("new");
+        create(&path, |disk| disk.set_len(1).map_err(|error| failed(&path, error))).expect("a new file");
+        replace(&path, |disk| disk.set_len(2).map_err(|error| failed(&path, error))).expect("another");
+        assert_eq!(std::fs::metadata(&path).expect("the file").len(), 2);
+        allow(0o755).expect("its permissions");
+    }
 }

@@ -1,10 +1,15 @@
 //! The medium below the sealed pages: a file, or whatever stands in for one.
 
+use super::temporary;
 use crate::error::{Error, Result};
 use std::fmt::Debug;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// Bytes of a file that there is room for behind what was written, and at its end.
+const AHEAD: u64 = 1 << 19;
 
 /// A random-access medium. What was written before [`sync`](Self::sync) returned survives a crash; what was written
 /// after may survive whole, torn at 512-byte sectors, or not at all.
@@ -23,14 +28,20 @@ pub trait Disk: Debug + Send + Sync + 'static {
     fn set_len(&self, len: u64) -> io::Result<()>;
     /// Makes everything written so far durable.
     fn sync(&self) -> io::Result<()>;
+    /// What errors call it.
+    fn name(&self) -> String {
+        "the database".into()
+    }
 }
 
 /// A locked file: one writer, or any number of readers.
 #[derive(Debug)]
 pub struct FileDisk {
     file: File,
-    /// What errors name.
-    path: PathBuf,
+    /// What errors call it.
+    name: String,
+    /// Up to where the disk has room for it.
+    reserved: AtomicU64,
 }
 
 impl FileDisk {
@@ -50,18 +61,41 @@ impl FileDisk {
 
     /// An empty file that nobody else knows yet; errors name the path that it is made for.
     pub(crate) fn new(file: File, path: &Path) -> Self {
-        FileDisk { file, path: path.to_owned() }
+        Self::named_so(file, path.display().to_string())
+    }
+
+    fn named_so(file: File, name: String) -> Self {
+        // What there is room for lies at the beginning, but for what `set_len` reserved at the end.
+        let reserved = room(&file).saturating_sub(AHEAD);
+        FileDisk { file, name, reserved: AtomicU64::new(reserved) }
     }
 
     /// A file that vanishes with its handle.
     pub(crate) fn temporary() -> Result<Self> {
-        let file = tempfile::tempfile().map_err(|error| Error::io("make a temporary file", error))?;
-        Ok(Self::new(file, &std::env::temp_dir()))
+        Ok(Self::named_so(temporary::file()?, temporary::name()))
+    }
+
+    /// Gets room on the disk for what is written and for some more. redb makes a file up to twice as long as it needs and
+    /// fills it from the beginning: were there holes before what it wrote last, recovery could find no room on a full disk.
+    #[cfg(unix)]
+    fn reserve(&self, start: u64, end: u64) -> io::Result<()> {
+        let from = self.reserved.load(Relaxed);
+        if end <= from || start > from + 4 * AHEAD {
+            return Ok(());
+        }
+        let more = self.file.metadata()?.len().min(end + AHEAD).max(end);
+        let reserved = match allocate(&self.file, from, more) {
+            Ok(()) => more,
+            // There may be room for what is written now.
+            Err(_) => allocate(&self.file, from, end).map(|()| end)?,
+        };
+        self.reserved.fetch_max(reserved, Relaxed);
+        Ok(())
     }
 
     /// An error that names the file.
     fn named(&self, error: io::Error) -> io::Error {
-        io::Error::new(error.kind(), format!("{}: {error}", self.path.display()))
+        io::Error::new(error.kind(), format!("{}: {error}", self.name))
     }
 
     fn locked(path: &Path, lock: std::result::Result<(), TryLockError>, file: File) -> Result<Self> {
@@ -91,6 +125,24 @@ fn check_regular(path: &Path) -> Result<()> {
     }
 }
 
+/// Bytes of the disk that a file takes.
+#[cfg(unix)]
+fn room(file: &File) -> u64 {
+    use std::os::unix::fs::MetadataExt;
+    file.metadata().map_or(0, |file| file.blocks() * 512)
+}
+
+/// Gets room for a part of a file that is within its length. Where a file system cannot do that, there is nothing to get.
+#[cfg(unix)]
+fn allocate(file: &File, from: u64, to: u64) -> io::Result<()> {
+    use rustix::fs::{FallocateFlags, fallocate};
+    use rustix::io::Errno;
+    match rustix::io::retry_on_intr(|| fallocate(file, FallocateFlags::empty(), from, to - from)) {
+        Ok(()) | Err(Errno::OPNOTSUPP | Errno::NOSYS) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
 fn failed(path: &Path, error: io::Error) -> Error {
     match error.kind() {
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Error::Missing(path.to_owned()),
@@ -109,15 +161,31 @@ impl Disk for FileDisk {
     }
 
     fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
-        std::os::unix::fs::FileExt::write_all_at(&self.file, bytes, offset).map_err(|e| self.named(e))
+        self.reserve(offset, offset + bytes.len() as u64)
+            .and_then(|()| std::os::unix::fs::FileExt::write_all_at(&self.file, bytes, offset))
+            .map_err(|error| self.named(error))
     }
 
     fn set_len(&self, len: u64) -> io::Result<()> {
-        self.file.set_len(len).map_err(|error| self.named(error))
+        let before = self.len()?;
+        self.reserved.fetch_min(len, Relaxed);
+        self.file.set_len(len).map_err(|error| self.named(error))?;
+        let end = before.max(len.saturating_sub(AHEAD));
+        if end < len
+            && let Err(error) = allocate(&self.file, end, len)
+        {
+            self.file.set_len(before).map_err(|error| self.named(error))?;
+            return Err(self.named(error));
+        }
+        Ok(())
     }
 
     fn sync(&self) -> io::Result<()> {
         self.file.sync_data().map_err(|error| self.named(error))
+    }
+
+    fn name(&self) -> String {
+        self.name.clone()
     }
 }
 
@@ -141,11 +209,51 @@ impl<D: Disk + ?Sized> Disk for std::sync::Arc<D> {
     fn sync(&self) -> io::Result<()> {
         (**self).sync()
     }
+
+    fn name(&self) -> String {
+        (**self).name()
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn there_is_room_behind_what_was_written_and_at_the_end() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("file");
+        let file = File::create_new(&path).expect("a file");
+        if rustix::fs::fallocate(&file, rustix::fs::FallocateFlags::empty(), 0, 1).is_err() {
+            return eprintln!("room for a file: not tested: the file system reserves none");
+        }
+        file.set_len(0).expect("cut");
+        let mut disk = FileDisk::new(file, &path);
+        disk.set_len(64 * AHEAD).expect("a length");
+        let mut expected = AHEAD;
+        let taken = |disk: &FileDisk, expected: u64, what: &str| {
+            assert_eq!(disk.len().expect("a length"), 64 * AHEAD);
+            let room = room(&disk.file);
+            // File systems take some bytes for themselves.
+            assert!((expected..expected + AHEAD / 4).contains(&room), "{what}: {room}, not {expected}");
+        };
+        taken(&disk, expected, "the end");
+        for (number, end) in [4096, 3 * AHEAD, 2 * AHEAD, 5 * AHEAD, 9 * AHEAD].into_iter().enumerate() {
+            disk.write_at(end - 4096, &[1; 4096]).expect("a page");
+            expected = expected.max(end + 2 * AHEAD);
+            taken(&disk, expected, &format!("{end} bytes"));
+            if number == 3 {
+                // Whoever opens it next goes on.
+                disk = FileDisk::open_writable(&path).expect("the file");
+            }
+        }
+        disk.write_at(50 * AHEAD, &[1; 4096]).expect("a page far behind");
+        taken(&disk, expected + 4096, "a page far behind");
+        disk.set_len(AHEAD).expect("cut");
+        disk.set_len(64 * AHEAD).expect("a length");
+        disk.write_at(AHEAD, &[1; 4096]).expect("a page");
+        taken(&disk, 3 * AHEAD + 4096, "after a cut");
+    }
 
     #[test]
     fn a_file_that_another_took_the_place_of_is_refused() {

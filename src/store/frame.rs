@@ -8,7 +8,10 @@ use crate::error::{Error, Result};
 use crate::id::DatabaseId;
 
 /// The most bytes of a frame with more than one record.
-const FRAME_BYTES: usize = 32_680;
+pub(super) const FRAME_BYTES: usize = 32_680;
+/// The most bytes of a frame with one record: 65,536 values of a sample take 213,001 bytes, 4,096 minhashes 8,192, an edit
+/// signature at most 13,321.
+const LONE_BYTES: usize = 1 << 18;
 pub(super) const HEADER: usize = 36;
 pub(super) const MAGIC: &[u8; 4] = b"skFr";
 const VERSION: u8 = 0;
@@ -133,7 +136,8 @@ impl<'a> Frame<'a> {
         }
     }
 
-    /// Kind, database, epoch and length of the frame that begins with these bytes, if one does.
+    /// Kind, database, epoch and length of the frame that begins with these bytes, if one does: none is longer than its
+    /// records can be.
     pub fn label(head: &[u8; HEADER]) -> Option<(Kind, DatabaseId, u32, usize)> {
         let kind = match head[5] {
             1 => Kind::Contents,
@@ -144,7 +148,14 @@ impl<'a> Frame<'a> {
         let body = u32::from_le_bytes(head[24..28].try_into().ok()?) as usize;
         let database = DatabaseId(u64::from_le_bytes(head[8..16].try_into().ok()?));
         let epoch = u32::from_le_bytes(head[28..32].try_into().ok()?);
-        (&head[..4] == MAGIC && head[4] == VERSION).then_some((kind, database, epoch, HEADER + body))
+        let most = match u16::from_le_bytes([head[6], head[7]]) {
+            0 => 0,
+            1 => LONE_BYTES,
+            _ => FRAME_BYTES,
+        };
+        let length = HEADER + body;
+        let known = &head[..4] == MAGIC && head[4] == VERSION && length <= most;
+        known.then_some((kind, database, epoch, length))
     }
 
     /// How many records there are.

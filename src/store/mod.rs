@@ -4,6 +4,7 @@
 //! ([`tables`]): [`frame`]s of [`record`]s are the truth, index [`run`]s and [`postings`] are derived from them. Readers
 //! hold a [`view`]; a [`commit`] makes the next one. Every byte is described in `schema/format.md`.
 
+pub(crate) mod temporary;
 pub(crate) mod disk;
 pub(crate) mod overlay;
 pub(crate) mod pages;

@@ -6,7 +6,7 @@
 //! around it is gone: the parameters are those of the database that the superblock or, failing that, most frames name.
 
 use super::disk::Disk;
-use super::frame::{Frame, HEADER, Kind, MAGIC};
+use super::frame::{FRAME_BYTES, Frame, HEADER, Kind, MAGIC};
 use super::pages;
 use super::seals;
 use super::sort::Sorter;
@@ -17,8 +17,10 @@ use std::ops::Bound;
 
 /// Bytes that are searched at a time.
 const CHUNK: usize = 1 << 20;
-/// No frame is longer.
-const LONGEST: usize = 1 << 28;
+/// Bytes that may be read in vain for what looked like frames: so many times the file, and so many more. Whoever chooses keys
+/// may write headers into them, each of which claims what is behind it.
+const VAIN_TIMES: u64 = 16;
+const VAIN_MORE: u64 = 64 << 20;
 
 /// The whole frames of a file.
 #[derive(Debug, Default)]
@@ -31,6 +33,12 @@ pub(crate) struct Frames {
     pub documents: u64,
     /// The highest epoch of any.
     pub epoch: u32,
+    /// Places that looked like a long frame and were not read, after too many that looked so and were none.
+    pub passed_over: u64,
+    /// The database that the superblock names.
+    named: Option<DatabaseId>,
+    /// Bytes that were read in vain.
+    vain: u64,
     /// Where each is.
     places: Vec<Place>,
 }
@@ -49,7 +57,7 @@ struct Place {
 /// Finds every whole frame.
 pub(crate) fn scan(disk: &dyn Disk) -> Result<Frames> {
     let len = pages::content_len(disk)?;
-    let mut frames = Frames::default();
+    let mut frames = Frames { named: seals::superblock(disk), ..Frames::default() };
     let mut chunk = Vec::new();
     let (mut start, mut at) = (0, 0);
     while at + (HEADER as u64) < len {
@@ -84,11 +92,17 @@ impl Frames {
         }
         seals::read_unchecked(disk, at, &mut head)?;
         let Some((kind, database, epoch, length)) = Frame::label(&head) else { return Ok(1) };
-        if length > LONGEST || at + length as u64 > len {
+        let another = self.named.is_some_and(|named| named != database);
+        if another || at + length as u64 > len {
+            return Ok(1);
+        }
+        if length > FRAME_BYTES && self.vain > VAIN_TIMES.saturating_mul(len).saturating_add(VAIN_MORE) {
+            self.passed_over += 1;
             return Ok(1);
         }
         let bytes = read(disk, at, length)?;
         let Ok(frame) = Frame::parse(kind, database, &bytes).and_then(Frame::whole) else {
+            self.vain += length as u64;
             return Ok(1);
         };
         self.places.push(Place { kind, database, epoch, records: frame.len() as u64, at, length });
@@ -97,7 +111,7 @@ impl Frames {
 
     /// Keeps what belongs to one database: the one that the superblock names, or most frames.
     fn choose(&mut self, disk: &dyn Disk) -> Result<()> {
-        let named = seals::superblock(disk);
+        let named = self.named;
         let mut frames: BTreeMap<DatabaseId, u64> = BTreeMap::new();
         self.places.iter().for_each(|place| *frames.entry(place.database).or_default() += 1);
         let chosen = frames.iter().max_by_key(|(id, count)| (Some(**id) == named, *count));

@@ -2,7 +2,8 @@
 //!
 //! Equal records come out once. The files lie in the folder for temporary files (`TMPDIR`) and vanish with the sorter.
 
-use crate::error::{Error, Result};
+use super::temporary::{self, failed};
+use crate::error::Result;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::fs::File;
@@ -17,10 +18,6 @@ pub(crate) struct Sorter<const N: usize> {
     most: usize,
     waiting: Vec<[u64; N]>,
     pieces: Vec<File>,
-}
-
-fn failed(error: io::Error) -> Error {
-    Error::io("sort in the folder for temporary files", error)
 }
 
 impl<const N: usize> Sorter<N> {
@@ -49,7 +46,7 @@ impl<const N: usize> Sorter<N> {
 
     /// Writes what waits, sorted, to a piece of its own.
     fn spill(&mut self) -> Result<()> {
-        let mut file = tempfile::tempfile().map_err(failed)?;
+        let mut file = temporary::file()?;
         let mut writer = BufWriter::with_capacity(BUFFER, &mut file);
         for record in &self.waiting {
             for number in record {

@@ -33,3 +33,4 @@ mod merge;
 mod export;
 mod verify;
 mod keep_sketches;
+mod folders;

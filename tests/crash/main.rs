@@ -6,6 +6,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod closing;
 mod dedup;
 mod full;
 mod media;

@@ -4,9 +4,11 @@ use super::common::disk::MemoryDisk;
 use super::common::rng::Rng;
 use super::common::workload::options;
 use super::{Damage, FLUSH, PAGE, whole};
-use sketchdb::{Database, Disk, Error, Params, Query, Salvaged};
+use sketchdb::{Database, Disk, Error, Params, Query, Salvaged, SketchParams};
 use std::collections::{BTreeMap, BTreeSet};
+use std::io;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 const GROUP: usize = 1024;
 const HEADER: usize = 36;
@@ -218,4 +220,83 @@ fn frames_that_were_never_committed_shadow_nothing() {
         shadows += lying;
     }
     assert!(shadows > 0);
+}
+
+/// A disk that lets so many bytes be read and no more.
+#[derive(Debug)]
+struct Patient(Arc<MemoryDisk>, AtomicU64);
+
+impl Disk for Patient {
+    fn len(&self) -> io::Result<u64> {
+        self.0.len()
+    }
+    fn read_at(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
+        let left = self.1.load(Relaxed).checked_sub(out.len() as u64);
+        self.1.store(left.ok_or_else(|| io::Error::other("it reads without end"))?, Relaxed);
+        self.0.read_at(offset, out)
+    }
+    fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        self.0.write_at(offset, bytes)
+    }
+    fn set_len(&self, len: u64) -> io::Result<()> {
+        self.0.set_len(len)
+    }
+    fn sync(&self) -> io::Result<()> {
+        self.0.sync()
+    }
+}
+
+/// What begins a frame of a database, of so many records and bytes.
+fn header(database: &[u8], records: u16, claims: u32) -> Vec<u8> {
+    let id = 7u64.to_le_bytes();
+    let rest = [claims.to_le_bytes(), [0; 4], [0; 4]].concat();
+    [b"skFr\x00\x02", &records.to_le_bytes()[..], database, &id, &rest].concat()
+}
+
+#[test]
+fn headers_in_keys_do_not_make_it_read_without_end() {
+    let whole = whole();
+    let frames = content(&whole.bytes);
+    let at = frames.windows(4).position(|four| four == b"skFr").unwrap();
+    let (own, other) = (&frames[at + 8..at + 16], [7; 8]);
+    let saved = salvage(whole.bytes.clone()).unwrap().0;
+    for (name, database, records, claims) in [
+        ("long frames of this database", own, 1, 200_000),
+        ("frames of several records", own, 2, 200_000),
+        ("frames that are longer than any", own, 1, 900_000),
+        ("frames of another database", &other[..], 1, 30_000),
+    ] {
+        // As pages that were keys once and whose frames are gone.
+        let mut bytes = whole.bytes.clone();
+        bytes.extend(header(database, records, claims).repeat((1 << 20) / HEADER));
+        bytes.resize((bytes.len() + (1 << 20)).next_multiple_of(PAGE), 0);
+        let long = name.starts_with("long");
+        let length = bytes.len() as u64;
+        let most = 40 * length + if long { (64 << 20) + 16 * length } else { 0 };
+        let disk = Arc::new(Patient(MemoryDisk::of(bytes), most.into()));
+        let new = MemoryDisk::of(Vec::new());
+        let salvaged = Database::salvage_onto(disk.clone(), new, 4 << 20, &mut |_, _, _| {});
+        let salvaged = salvaged.unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert_eq!((salvaged.passed_over > 0, salvaged.lost_keys.len()), (long, 0), "{name}: {salvaged:?}");
+        assert!(salvaged.documents >= saved.documents, "{name}: {salvaged:?}");
+        eprintln!(
+            "{name}: {:.1} times the file was read",
+            (most - disk.1.load(Relaxed)) as f64 / length as f64
+        );
+    }
+}
+
+#[test]
+fn the_longest_record_is_saved() {
+    let mut params = Params::default();
+    params.sketch = SketchParams { sample: 65_536, minhashes: 4096, ..params.sketch };
+    let disk = MemoryDisk::of(Vec::new());
+    Database::create_on(disk.clone(), &params).unwrap();
+    let db = Database::open_on(disk.clone(), options(FLUSH)).unwrap();
+    let mut rng = Rng(5);
+    db.add("long", (0..70_000).map(|_| format!("{:x} ", rng.next())).collect::<String>()).unwrap();
+    db.close().unwrap();
+    let (salvaged, db) = salvage(disk.bytes()).unwrap();
+    assert_eq!((salvaged.documents, salvaged.is_lossy()), (1, false), "{salvaged:?}");
+    assert!(db.get("long").unwrap().is_some());
 }
