@@ -117,6 +117,8 @@ impl<'a, R: Reader> Search<'a, R> {
                     }
                     true
                 })?;
+                // Near texts are in most of the tables: each once is enough to hold.
+                merge(found);
             }
         }
         Ok(self)

@@ -149,6 +149,9 @@ fn check_bound(name: &str, share: f64) -> Result<()> {
     }
 }
 
+/// Candidates that are measured before the worst are let go of.
+const AT_ONCE: usize = 4096;
+
 /// A measured candidate that passed, what it was found by, and its edit distance.
 struct Accepted {
     measures: Measures,
@@ -166,8 +169,7 @@ impl Database {
         query.confirm.iter().try_for_each(|confirm| confirm.check())?;
         let view = self.view();
         let candidates = self.candidates(&view, sketch, by)?;
-        let mut accepted = self.accept(&view, sketch, by, query, &candidates)?;
-        accepted.sort_by_key(|accepted| (rank(accepted, by), accepted.measures.content));
+        let accepted = self.accept(&view, sketch, by, query, &candidates)?;
         let own = query.own.as_deref().map(|key| view.find_document(key)).transpose()?.flatten();
         let matches = resolve(&view, &accepted, query, own.map(|own| own.0))?;
         Ok(Answer { matches, bounded: candidates.bounded, expected_recall: self.expected_recall(by) })
@@ -235,7 +237,7 @@ impl Database {
         search.candidates()
     }
 
-    /// Measures candidates and keeps those that pass, passages put together with their parents.
+    /// Measures candidates and keeps those that pass, of very many the best that the answer has room for.
     fn accept(
         &self,
         view: &View,
@@ -244,8 +246,33 @@ impl Database {
         query: &Query,
         candidates: &Candidates,
     ) -> Result<Vec<Accepted>> {
+        // What a passage is to its parent is known when all are measured.
+        let at_once = if self.params().sketch.passages.is_some() { usize::MAX } else { AT_ONCE };
+        // One of them may be the document itself.
+        let most = if query.limit == 0 { usize::MAX } else { query.limit.saturating_add(1) };
+        let mut kept = Vec::new();
+        for some in candidates.list.chunks(at_once) {
+            kept.extend(self.accept_some(view, sketch, by, query, some)?);
+            if kept.len() > most {
+                sort(&mut kept, by);
+                kept.truncate(most);
+            }
+        }
+        sort(&mut kept, by);
+        Ok(kept)
+    }
+
+    /// Measures candidates and keeps those that pass, passages put together with their parents.
+    fn accept_some(
+        &self,
+        view: &View,
+        sketch: &Sketch,
+        by: Measure,
+        query: &Query,
+        candidates: &[(ContentId, FoundBy)],
+    ) -> Result<Vec<Accepted>> {
         let mut best: BTreeMap<ContentId, Accepted> = BTreeMap::new();
-        for &(content, found_by) in &candidates.list {
+        for &(content, found_by) in candidates {
             let measures = measures::measure(view, sketch, content)?;
             let edit = match by {
                 Measure::Edit(_) => measures::edit(view, self.params().sketch.edit, sketch, content)?,
@@ -393,7 +420,12 @@ fn confirms(accepted: &Accepted, confirm: Confirm) -> bool {
         }
 }
 
-/// Sorts the best first: the same text, then the measure asked for, then the resemblance.
+/// Sorts the best first.
+fn sort(accepted: &mut [Accepted], by: Measure) {
+    accepted.sort_by_key(|accepted| (rank(accepted, by), accepted.measures.content));
+}
+
+/// What comes first: the same text, then the measure asked for, then the resemblance.
 fn rank(accepted: &Accepted, by: Measure) -> (bool, u64, u64) {
     let measures = &accepted.measures;
     // Shares lie in [0, 1], so the order of their bits is their order.

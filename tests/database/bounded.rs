@@ -103,3 +103,28 @@ fn distances_are_never_bounded() {
     let answer = db.query(&db.sketch(&template).unwrap(), &Query { by, ..Query::default() }).unwrap();
     assert_eq!((answer.bounded, answer.matches.len()), (false, HOT + 100));
 }
+
+#[test]
+fn a_limit_gives_the_head_of_all_answers_however_many_there_are() {
+    let place = Place::new();
+    let db = place.open();
+    let phrase = text(&mut Draw::new(14), 7);
+    let of = |number: usize| {
+        format!("{}{}", format!("{phrase} ").repeat(30), text(&mut Draw::new(number as u64), 6))
+    };
+    let batch = (0..6000).map(|number| document(&db, &format!("{number}"), of(number)));
+    db.add_batch(batch.collect(), Policy::Everything).unwrap();
+    for number in [0, 3000, 5999] {
+        let sketch = db.sketch(of(number)).unwrap();
+        let ask = |limit: usize| {
+            let own = Some(format!("{number}"));
+            let query = Query { by: Some(sketchdb::Measure::Hamming(3)), limit, own, ..Query::default() };
+            numbers(&db.query(&sketch, &query).unwrap())
+        };
+        let all = ask(0);
+        assert!(all.len() > 4500, "{} of one simhash", all.len());
+        for limit in [1, 7, 1000] {
+            assert_eq!(ask(limit), all[..limit], "the first {limit}");
+        }
+    }
+}
