@@ -3,9 +3,10 @@
 use crate::args::{Add, Common};
 use crate::exit::{Ended, Outcome, Stop};
 use crate::open;
-use crate::output::{Output, rounded, short, visible};
+use crate::output::{Output, rounded, short};
 use crate::pipeline::{self, Event, Meter, Sketched};
 use crate::progress::Progress;
+use crate::say::visible;
 use serde::Serialize;
 use sketchdb::{AddOptions, Added, Database, Document, Error, Params, Verdict};
 use std::sync::Arc;

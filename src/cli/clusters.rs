@@ -3,8 +3,8 @@
 use crate::args::{ClustersArgs, Common};
 use crate::exit::{Ended, Outcome, Stop};
 use crate::open;
-use crate::output::{Output, rounded, short, visible};
-use crate::say::say;
+use crate::output::{Output, rounded, short};
+use crate::say::{say, visible};
 use sketchdb::{Cluster, ClusterOptions, Error};
 use std::io;
 use std::ops::ControlFlow;

@@ -3,8 +3,9 @@
 use crate::args::{Common, Compare};
 use crate::exit::{Ended, Outcome};
 use crate::input;
-use crate::output::{Output, rounded, short, visible};
+use crate::output::{Output, rounded, short};
 use crate::progress::Progress;
+use crate::say::visible;
 use serde::Serialize;
 use sketchdb::{Compared, Interval, Params, Sketch, Sketcher, compare};
 

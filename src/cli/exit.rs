@@ -1,7 +1,6 @@
 //! How a verb ends: exit codes, and which wins when several hold.
 
-use crate::output::visible;
-use crate::say::say;
+use crate::say::{say, visible};
 use sketchdb::Error;
 use std::process::ExitCode;
 

@@ -3,8 +3,8 @@
 use crate::args::{Common, Get};
 use crate::exit::{Ended, Outcome};
 use crate::open;
-use crate::output::{Output, bytes, rfc3339, visible};
-use crate::say::say;
+use crate::output::{Output, bytes, rfc3339};
+use crate::say::{say, visible};
 use serde::Serialize;
 
 #[derive(Serialize)]

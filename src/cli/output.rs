@@ -145,13 +145,6 @@ pub fn short(share: Option<f64>) -> String {
     share.map_or("-".into(), |share| format!("{share:.3}"))
 }
 
-/// Control characters of a key made visible, so that a key cannot forge lines or move the cursor.
-pub fn visible(key: &str) -> String {
-    key.chars()
-        .flat_map(|c| if c.is_control() { c.escape_default().collect::<Vec<_>>() } else { vec![c] })
-        .collect()
-}
-
 /// Bytes for people.
 pub fn bytes(count: u64) -> String {
     match count {

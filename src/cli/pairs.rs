@@ -3,9 +3,9 @@
 use crate::args::{Common, PairsArgs};
 use crate::exit::{Ended, Outcome, Stop};
 use crate::open;
-use crate::output::{Output, rounded, short, visible};
+use crate::output::{Output, rounded, short};
 use crate::progress::Stages;
-use crate::say::say;
+use crate::say::{say, visible};
 use serde::Serialize;
 use sketchdb::{Pair, PairEvent, PairOptions};
 use std::io;

@@ -2,9 +2,8 @@
 
 use crate::args::{Common, Inputs};
 use crate::input::Problem;
-use crate::output::visible;
 use crate::pipeline::Meter;
-use crate::say::say;
+use crate::say::{say, visible};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::IsTerminal;
 use std::path::Path;

@@ -4,9 +4,9 @@ use crate::args::{Common, Rebuild};
 use crate::compact;
 use crate::exit::{Ended, Outcome};
 use crate::open;
-use crate::output::{Output, visible};
+use crate::output::Output;
 use crate::progress::Stages;
-use crate::say::say;
+use crate::say::{say, visible};
 use serde::Serialize;
 use sketchdb::{Database, Salvaged};
 

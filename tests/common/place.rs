@@ -1,6 +1,6 @@
 //! Databases in temporary folders.
 
-use sketchdb::{Added, Database, Document, Options, Params, Policy, Result};
+use sketchdb::{Added, Database, Document, Error, Options, Params, Policy, Result};
 use std::path::PathBuf;
 
 /// A folder that goes away, and where a database is or will be in it.
@@ -48,6 +48,16 @@ pub fn read_only() -> Options {
 
 pub fn document(db: &Database, key: &str, text: impl AsRef<[u8]>) -> Document {
     Document { key: key.into(), sketch: db.sketch(text).unwrap(), seen_at: None }
+}
+
+/// The lines of an export.
+pub fn exported(db: &Database) -> Result<Vec<String>> {
+    let mut lines = Vec::new();
+    db.export::<Error>(&mut |_, _, _| {}, |line| {
+        lines.push(line.to_owned());
+        Ok(())
+    })?;
+    Ok(lines)
 }
 
 /// Adds a document seen at a time.

@@ -2,6 +2,7 @@
 //! that a crash after that leaves the new one whole: it takes the place of the old one then.
 
 use super::common::disk::{CrashDisk, FailingDisk, Failure, MemoryDisk};
+use super::common::place::exported;
 use super::common::rng::Rng;
 use super::common::workload::{Workload, options};
 use super::{WAYS, empty_file};
@@ -54,16 +55,6 @@ fn open(bytes: &[u8]) -> Database {
     Database::open_on(MemoryDisk::of(bytes.to_vec()), options(40)).unwrap()
 }
 
-fn exported(db: &Database) -> Vec<String> {
-    let mut lines = Vec::new();
-    db.export::<Error>(&mut |_, _, _| {}, |line| {
-        lines.push(line.to_owned());
-        Ok(())
-    })
-    .unwrap();
-    lines
-}
-
 fn import(lines: &[String], disk: Arc<dyn Disk>) -> Result<()> {
     let mut lines = lines.iter().map(|line| Ok(line.clone()));
     Database::import_onto(disk, &mut lines, MEMORY, &mut |_, _, _| {}).map(|_| ())
@@ -108,7 +99,7 @@ fn a_copy_that_fails_leaves_the_old_database_as_it_was() {
 #[test]
 fn an_import_that_fails_says_so() {
     let (workload, bytes) = old();
-    let lines = exported(&open(&bytes));
+    let lines = exported(&open(&bytes)).unwrap();
     let import = |disk| import(&lines, disk);
     let onto = MemoryDisk::of(Vec::new());
     let clock = FailingDisk::over(onto.clone(), NEVER);
@@ -156,6 +147,6 @@ fn a_copy_that_is_done_survives_a_crash() {
     for (verb, work) in works() {
         crash(verb, &|disk| work(&open(&bytes), disk));
     }
-    let lines = exported(&open(&bytes));
+    let lines = exported(&open(&bytes)).unwrap();
     crash("import", &|disk| import(&lines, disk));
 }

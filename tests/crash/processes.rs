@@ -1,7 +1,7 @@
 //! Proves that a process killed while it writes a file anew leaves the old file or the new one, and that nothing is written
 //! to a file that another has taken the place of.
 
-use super::common::place::Place;
+use super::common::place::{Place, exported, read_only};
 use super::common::rng::Rng;
 use sketchdb::{Database, Error, Options, Params};
 use std::path::Path;
@@ -64,17 +64,8 @@ fn a_process_killed_while_it_writes_anew_leaves_a_whole_file() {
         ["old.sketchdb", "other.sketchdb", "export", "db.sketchdb"].map(|name| place.file(name));
     fill(&old, "a");
     fill(&other, "b");
-    let reader = Database::open(&old, Options { read_only: true, ..Options::default() }).unwrap();
-    let mut lines = String::new();
-    reader
-        .export::<Error>(&mut |_, _, _| {}, |line| {
-            lines.push_str(line);
-            lines.push('\n');
-            Ok(())
-        })
-        .unwrap();
-    drop(reader);
-    std::fs::write(&export, lines).unwrap();
+    let lines = exported(&Database::open(&old, read_only()).unwrap()).unwrap();
+    std::fs::write(&export, lines.join("\n")).unwrap();
     let [at, other, export] = [&db, &other, &export].map(|path| path.to_str().unwrap());
     let verbs: [&[&str]; 4] =
         [&["compact", at], &["rebuild", at], &["merge", at, other], &["import", at, export]];

@@ -1,7 +1,7 @@
 //! Proves that rows which contradict each other are told by each who reads them, in a small file whose seals hold.
 
 use super::common::disk::MemoryDisk;
-use super::common::place::document;
+use super::common::place::{document, exported};
 use super::rows::{HOLDERS, MARKS, bitmap, remove};
 use super::sealed::crafted;
 use redb::WriteTransaction;
@@ -58,14 +58,7 @@ const CLUSTERS: Question = |db| {
     })?;
     Ok(clusters.join(", "))
 };
-const EXPORT: Question = |db| {
-    let mut lines = String::new();
-    db.export::<Error>(&mut |_, _, _| {}, |line| {
-        lines += line;
-        Ok(())
-    })?;
-    Ok(lines)
-};
+const EXPORT: Question = |db| exported(db).map(|lines| lines.concat());
 const ADD: Question = |db| db.add("key 9", text(0)).map(|added| format!("{added:?}"));
 const REMOVE: Question = |db| db.remove(["key 0"]).map(|removed| format!("{removed:?}"));
 

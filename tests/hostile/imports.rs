@@ -1,7 +1,7 @@
 //! Proves that lines which are no export are refused, that nothing is made of them, and that they never panic.
 
 use super::common::disk::MemoryDisk;
-use super::common::place::document;
+use super::common::place::{document, exported};
 use sketchdb::{Database, Error, Options, Params, Policy};
 
 const MEMORY: usize = 4 << 20;
@@ -15,13 +15,7 @@ fn lines() -> Vec<String> {
     let texts = [text(0), text(0), text(0) + "more", text(500), text(900)];
     let documents = texts.iter().enumerate().map(|(n, text)| document(&db, &format!("key {n}"), text));
     db.add_batch(documents.collect(), Policy::Everything).unwrap();
-    let mut lines = Vec::new();
-    db.export::<Error>(&mut |_, _, _| {}, |line| {
-        lines.push(line.to_owned());
-        Ok(())
-    })
-    .unwrap();
-    lines
+    exported(&db).unwrap()
 }
 
 /// The lines with the checksum that they should have: so that what is wrong in them is not found by it alone.

@@ -1,6 +1,7 @@
 //! Proves that salvaging keeps what is whole and says what is lost, whatever happened to the file.
 
 use super::common::disk::MemoryDisk;
+use super::common::place::exported;
 use super::common::rng::Rng;
 use super::common::workload::options;
 use super::{Damage, FLUSH, PAGE, whole};
@@ -42,18 +43,18 @@ fn intact(bytes: &[u8]) -> [BTreeSet<u64>; 2] {
 /// The living documents of a database: key, number, content.
 fn living(bytes: Vec<u8>) -> BTreeMap<String, (u64, u64)> {
     let db = Database::open_on(MemoryDisk::of(bytes), options(FLUSH)).unwrap();
-    let mut documents = BTreeMap::new();
-    db.export::<Error>(&mut |_, _, _| {}, |line| {
-        let line: serde_json::Value = serde_json::from_str(line).unwrap();
-        if let Some(document) = line.get("document") {
-            let number = |name: &str| document[name].as_u64().unwrap();
-            let key = document["key"].as_str().unwrap().to_owned();
-            documents.insert(key, (number("id"), number("content")));
-        }
-        Ok(())
-    })
-    .unwrap();
-    documents
+    let documents = told(&db).into_iter().map(|document| {
+        let number = |name: &str| document[name].as_u64().unwrap();
+        (document["key"].as_str().unwrap().to_owned(), (number("id"), number("content")))
+    });
+    documents.collect()
+}
+
+/// The documents of an export.
+fn told(db: &Database) -> Vec<serde_json::Value> {
+    let lines = exported(db).unwrap();
+    let values = lines.iter().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+    values.filter_map(|value| value.get("document").cloned()).collect()
 }
 
 fn salvage(bytes: Vec<u8>) -> Result<(Salvaged, Database), Error> {
@@ -93,17 +94,11 @@ fn check(name: &str, bytes: Vec<u8>, living: &BTreeMap<String, (u64, u64)>) -> O
             }
         }
     }
-    let mut known = 0;
-    db.export::<Error>(&mut |_, _, _| {}, |line| {
-        let line: serde_json::Value = serde_json::from_str(line).unwrap();
-        if let Some(document) = line.get("document") {
-            known += 1;
-            assert!(living.contains_key(document["key"].as_str().unwrap()), "{name}: {line} is back");
-        }
-        Ok(())
-    })
-    .unwrap();
-    assert_eq!(known, salvaged.documents, "{name}");
+    let known = told(&db);
+    for document in &known {
+        assert!(living.contains_key(document["key"].as_str().unwrap()), "{name}: {document} is back");
+    }
+    assert_eq!(known.len() as u64, salvaged.documents, "{name}");
     Some(true)
 }
 

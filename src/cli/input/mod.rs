@@ -16,7 +16,7 @@ pub use bounded::{Line, bounded_lines};
 pub use long::Long;
 pub use walk::Walk;
 
-use crate::output::visible;
+use crate::say::visible;
 use std::fs::File;
 use std::io;
 use std::path::PathBuf;

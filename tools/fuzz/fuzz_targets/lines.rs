@@ -44,7 +44,7 @@ impl<'de> serde::Deserialize<'de> for Object {
     }
 }
 
-/// Key and text of a line: each field comes once, and is what it is to be.
+/// Key and text of a line: each field comes once, and is what it is to be. A line of blanks is no document.
 fn definition(bytes: &[u8], fields: &Fields) -> Option<(String, String)> {
     let line = String::from_utf8_lossy(bytes);
     let object: Object = serde_json::from_str(&line).ok()?;
@@ -62,7 +62,8 @@ fn definition(bytes: &[u8], fields: &Fields) -> Option<(String, String)> {
         _ => return None,
     };
     let text = read(texts[0])?.as_str()?.to_owned();
-    times.into_iter().try_for_each(|time| read(time).map(drop))?;
+    // Of a time that is none only what is no string at all is an error.
+    times.into_iter().filter(|time| time.get().starts_with('"')).try_for_each(|time| read(time).map(drop))?;
     Some((key, text)).filter(|(key, _)| (1..=4096).contains(&key.len()))
 }
 
@@ -81,10 +82,10 @@ impl io::Read for Chunks<'_> {
 /// What came of a line: key, text, sequences replaced, time.
 type Found = Option<(String, String, u64, Option<u64>)>;
 
-fn found(read: impl FnOnce(&mut dyn FnMut(&[u8])) -> Result<input::Read, input::Problem>) -> Found {
+fn found(read: impl FnOnce(&mut dyn FnMut(&[u8])) -> Result<Option<input::Read>, input::Problem>) -> Found {
     within(4 << 20, || {
         let mut text = Vec::new();
-        let read = read(&mut |part| text.extend(part)).ok()?;
+        let read = read(&mut |part| text.extend(part)).ok()??;
         Some((read.key, String::from_utf8(text).expect("a text of UTF-8"), read.replaced, read.seen_at))
     })
 }
