@@ -8,11 +8,18 @@ use std::hint::black_box;
 
 fn main() {
     machine();
+    println!("kernel: {}", sketchdb::Sketcher::kernel());
+    let times =
+        std::env::var("SKETCHDB_BENCH_TIMES").map_or(5, |times| times.parse().expect("a number of runs"));
+    let asked: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
     for (name, count, bytes) in [("long", 3000, 6500), ("short", 20_000, 865)] {
+        if !asked.is_empty() && !asked.iter().any(|asked| asked == name) {
+            continue;
+        }
         let (origin, documents) = versions(count, bytes);
         let size: usize = documents.iter().map(String::len).sum();
         let mut sketcher = Sketcher::new(&SketchParams::default()).expect("default parameters");
-        let naive = median(5, || {
+        let naive = median(times, || {
             for text in &documents {
                 let lower = text.to_lowercase();
                 black_box(
@@ -20,7 +27,7 @@ fn main() {
                 );
             }
         });
-        let whole = median(5, || {
+        let whole = median(times, || {
             for text in &documents {
                 black_box(sketcher.sketch(text.as_bytes()));
             }

@@ -365,17 +365,16 @@ pub fn canonical<'a>(chunks: impl Iterator<Item = &'a str>) -> String {
 /// The tokens of chunks of canonical text, each as its fingerprint.
 pub fn units<'a>(unit: Unit, rabin: &Polynomial, chunks: impl Iterator<Item = &'a str>) -> Vec<u64> {
     let (mut tokeniser, mut units) = (Tokeniser::new(unit), Vec::new());
-    chunks.for_each(|chunk| tokeniser.push(chunk, &rabin.0, &mut |unit| units.push(unit)));
-    tokeniser.finish(&mut |unit| units.push(unit));
+    chunks.for_each(|chunk| tokeniser.push(chunk, &rabin.0, &mut units));
+    tokeniser.finish(&mut units);
     units
 }
 
 /// The fingerprints of the shingles of tokens.
 pub fn fingerprints(shingling: Shingling, rabin: &Polynomial, units: &[u64]) -> Vec<u64> {
-    let mut shingler = Shingler::new(shingling.width(), &rabin.0);
-    let mut all: Vec<u64> =
-        units.iter().filter_map(|&unit| shingler.push(unit, &rabin.0)).map(|shingle| shingle.0).collect();
-    all.extend(shingler.finish().map(|shingle| shingle.0));
+    let (mut shingler, mut all) = (Shingler::new(shingling.width(), &rabin.0), Vec::new());
+    units.chunks(7).for_each(|units| shingler.push(units, &rabin.0, &mut all));
+    all.extend(shingler.finish(&rabin.0).map(|shingle| shingle.0));
     all
 }
 

@@ -31,7 +31,7 @@
 //!
 //! The layers, each using only those before it: `text` → `sketch` → `index` → `store` → `db`. The file format is
 //! described in `schema/format.md`.
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 #![warn(missing_docs)]
 
 mod error;

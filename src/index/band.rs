@@ -74,7 +74,7 @@ mod tests {
                 let signature = |range: std::ops::Range<u64>| {
                     let mut bins = Bins::new(128, mix(trial));
                     let set: Vec<u64> = range.map(|i| mix(i ^ trial << 20)).collect();
-                    set.iter().for_each(|&x| bins.push(x));
+                    bins.extend(&set);
                     bins.finish(&set).unwrap()
                 };
                 let first: HashSet<Address> = design.addresses(&signature(0..n)).collect();

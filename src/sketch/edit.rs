@@ -7,9 +7,10 @@
 //! goes, so that signatures of different c compare at the coarser one, and none has more than 4,096 bits.
 //! Bytes: `schema/format.md`, "Edit signature".
 
+use super::kernel::windows::Windows;
 use crate::bits::{BitWriter, field};
 use crate::error::{Error, Result};
-use crate::text::rabin::mix;
+use crate::text::kernel::ascii;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -144,34 +145,31 @@ impl EditSignature {
     }
 }
 
+/// Windows that are hashed at a time.
+const BLOCK: usize = 1024;
+
 /// Reads the canonical text of one document.
 #[derive(Clone, Debug)]
 pub(crate) struct EditBuilder {
-    key: u64,
+    key: u32,
     compression: u32,
-    window: Vec<u32>,
-    /// Where in the window the oldest character is.
-    oldest: usize,
-    /// B^n: takes the oldest character out of the rolling hash.
-    drop: u64,
-    rolling: u64,
+    neighbourhood: usize,
+    /// Characters (one more than each code point) whose windows are not hashed yet, and the n-1 before them.
+    waiting: Vec<u32>,
+    windows: Windows,
     characters: u64,
     doublings: u8,
     emitted: Vec<Emitted>,
 }
 
-/// The base of the rolling hash, an odd 64-bit number.
-const BASE: u64 = 0x9E37_79B9_7F4A_7C15;
-
 impl EditBuilder {
     pub fn new(params: EditParams, key: u64) -> Self {
         EditBuilder {
-            key,
+            key: (key ^ key >> 32) as u32,
             compression: params.compression,
-            window: vec![0; params.neighbourhood as usize],
-            oldest: 0,
-            drop: (0..params.neighbourhood).fold(1, |power: u64, _| power.wrapping_mul(BASE)),
-            rolling: 0,
+            neighbourhood: params.neighbourhood as usize,
+            waiting: Vec::new(),
+            windows: Windows::default(),
             characters: 0,
             doublings: 0,
             emitted: Vec::new(),
@@ -180,47 +178,71 @@ impl EditBuilder {
 
     /// The next characters of the canonical text; a line feed counts as a space.
     pub fn push(&mut self, text: &str) {
-        text.chars().for_each(|c| self.push_character(if c == '\n' { ' ' as u32 } else { c as u32 }));
-    }
-
-    /// The next character, or byte.
-    #[inline]
-    pub fn push_character(&mut self, character: u32) {
-        let oldest = std::mem::replace(&mut self.window[self.oldest], character + 1);
-        self.oldest = if self.oldest + 1 == self.window.len() { 0 } else { self.oldest + 1 };
-        self.rolling = self
-            .rolling
-            .wrapping_mul(BASE)
-            .wrapping_add(u64::from(character + 1))
-            .wrapping_sub(u64::from(oldest).wrapping_mul(self.drop));
-        self.characters += 1;
-        if self.characters >= self.window.len() as u64 {
-            self.emit(mix(self.rolling ^ self.key));
+        let mut rest = text;
+        while !rest.is_empty() {
+            let (run, after) = rest.split_at(ascii::prefix(rest.as_bytes()));
+            self.take(run.as_bytes(), ascii::characters);
+            let others = after.find(|c: char| c.is_ascii()).unwrap_or(after.len());
+            let (others, after) = after.split_at(others);
+            self.take_others(others);
+            rest = after;
         }
     }
 
-    #[inline]
-    fn emit(&mut self, hash: u64) {
-        // h < 2^32/(c·2^d), read as c·h·2^d < 2^32: the number of leading zeros of c·h tells how large d may be.
-        let scaled = (hash >> 32) * u64::from(self.compression);
-        if scaled >> (32 - self.doublings) == 0 {
-            let survives = (scaled.leading_zeros() - 32).min(MOST_DOUBLINGS) as u8;
-            self.emitted.push((hash & 1 == 1, survives));
-            if self.emitted.len() > MOST_BITS && u32::from(self.doublings) < MOST_DOUBLINGS {
-                self.doublings += 1;
-                let doublings = self.doublings;
-                self.emitted.retain(|emitted| emitted.1 >= doublings);
+    /// The next bytes of a text whose bytes are its characters.
+    pub fn push_bytes(&mut self, bytes: &[u8]) {
+        self.take(bytes, |bytes, waiting| waiting.extend(bytes.iter().map(|&byte| u32::from(byte) + 1)));
+    }
+
+    /// Takes characters beyond ASCII.
+    fn take_others(&mut self, others: &str) {
+        let before = self.waiting.len();
+        self.waiting.extend(others.chars().map(|c| c as u32 + 1));
+        self.characters += (self.waiting.len() - before) as u64;
+        if self.waiting.len() >= BLOCK + self.neighbourhood {
+            self.hash_waiting();
+        }
+    }
+
+    /// Takes as many characters as `take` is given.
+    fn take<T>(&mut self, characters: &[T], take: impl Fn(&[T], &mut Vec<u32>)) {
+        self.characters += characters.len() as u64;
+        for some in characters.chunks(BLOCK) {
+            take(some, &mut self.waiting);
+            if self.waiting.len() >= BLOCK + self.neighbourhood {
+                self.hash_waiting();
             }
         }
     }
 
+    /// Hashes all windows that are full.
+    fn hash_waiting(&mut self) {
+        // h < 2^32/(c·2^d), read as c·h < 2^(32-d).
+        let most = (u32::MAX >> self.doublings) / self.compression;
+        for hash in self.windows.low(&self.waiting, self.neighbourhood, self.key, most) {
+            // The number of leading zeros of c·h tells how large d may be.
+            let scaled = u64::from(*hash) * u64::from(self.compression);
+            if scaled >> (32 - self.doublings) == 0 {
+                let survives = (scaled.leading_zeros() - 32).min(MOST_DOUBLINGS) as u8;
+                self.emitted.push((hash & 1 == 1, survives));
+                if self.emitted.len() > MOST_BITS && u32::from(self.doublings) < MOST_DOUBLINGS {
+                    self.doublings += 1;
+                    let doublings = self.doublings;
+                    self.emitted.retain(|emitted| emitted.1 >= doublings);
+                }
+            }
+        }
+        self.waiting.drain(..(self.waiting.len() + 1).saturating_sub(self.neighbourhood));
+    }
+
     /// The signature, `None` of an empty text; then ready for the next text.
     pub fn finish(&mut self) -> Option<EditSignature> {
+        self.hash_waiting();
         let any = self.characters > 0;
         let emitted = self.emitted.drain(..).take(MOST_BITS).collect();
         let signature = EditSignature { characters: self.characters, doublings: self.doublings, emitted };
-        self.window.fill(0);
-        (self.oldest, self.rolling, self.characters, self.doublings) = (0, 0, 0, 0);
+        self.waiting.clear();
+        (self.characters, self.doublings) = (0, 0);
         any.then_some(signature)
     }
 }
@@ -228,6 +250,7 @@ impl EditBuilder {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use crate::text::rabin::mix;
 
     const KEY: u64 = 11;
 
@@ -262,8 +285,6 @@ pub(crate) mod tests {
         assert!(coarse.bits().len() <= MOST_BITS && coarse.doublings() >= 3);
         let finer = signature(params, &long[..20_000]);
         assert_eq!(finer.doublings(), 0);
-        let same = EditBuilder::new(params, KEY);
-        assert!(same.emitted.is_empty());
         assert_eq!(finer.coarser(coarse.doublings), coarse.bits()[..finer.coarser(coarse.doublings).len()]);
     }
 

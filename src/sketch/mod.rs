@@ -2,9 +2,13 @@
 //!
 //! A [`Sketch`] is all that is kept of a text. Its parts are pure values, the same on every machine.
 
+#[allow(unsafe_code)]
+pub(crate) mod kernel;
 pub(crate) mod sample;
 pub(crate) mod signature;
 pub(crate) mod simhash;
+mod spread;
+mod track;
 pub(crate) mod align;
 pub(crate) mod edit;
 pub(crate) mod edit_distance;

@@ -1,6 +1,7 @@
 //! The smallest shingle hashes of a text: all that its sample and its signature can want.
 
 use super::sample::value_of;
+use super::spread::Spread;
 
 /// The smallest hashes of a text, in memory that does not grow with the text. Hashes with one sample value count as one
 /// and the smallest of them stands for it: a sample cut off among such would take itself for whole.
@@ -13,17 +14,27 @@ pub(crate) struct Retained {
     most: usize,
     limit: u64,
     hashes: Vec<u64>,
+    spread: Spread,
 }
 
 impl Retained {
     pub fn new(sample: usize) -> Self {
-        Retained { most: (sample + 1).max(4096), limit: u64::MAX, hashes: Vec::new() }
+        Retained {
+            most: (sample + 1).max(4096),
+            limit: u64::MAX,
+            hashes: Vec::new(),
+            spread: Spread::default(),
+        }
     }
 
-    #[inline]
-    pub fn push(&mut self, hash: u64) {
-        if hash <= self.limit {
-            self.hashes.push(hash);
+    /// The next hashes.
+    pub fn extend(&mut self, hashes: &[u64]) {
+        for some in hashes.chunks(self.most) {
+            let limit = self.limit;
+            match limit {
+                u64::MAX => self.hashes.extend_from_slice(some),
+                _ => self.hashes.extend(some.iter().filter(|&&hash| hash <= limit)),
+            }
             if self.hashes.len() >= 2 * self.most {
                 self.shrink();
             }
@@ -31,8 +42,9 @@ impl Retained {
     }
 
     fn shrink(&mut self) {
-        self.hashes.sort_unstable();
-        self.hashes.dedup_by_key(|hash| value_of(*hash));
+        let sorted = self.spread.sort(&self.hashes, self.limit);
+        sorted.dedup_by_key(|hash| value_of(*hash));
+        std::mem::swap(&mut self.hashes, sorted);
         if self.hashes.len() >= self.most {
             self.hashes.truncate(self.most);
             self.limit = self.hashes[self.most - 1];
@@ -41,21 +53,21 @@ impl Retained {
 
     /// Hashes, ascending: of all values that are retained, or of at least the `wanted` smallest of them.
     pub fn finish(&mut self, wanted: usize) -> &[u64] {
-        // A slice a little larger than wanted is enough to sort, unless most of it is repetition.
-        let slice = wanted.saturating_add(wanted / 4);
-        if slice < self.hashes.len() {
-            self.hashes.select_nth_unstable(slice);
-            self.hashes[..slice].sort_unstable();
-            let distinct = 1 + self.hashes[..slice]
-                .windows(2)
-                .filter(|pair| value_of(pair[0]) != value_of(pair[1]))
-                .count();
-            if distinct >= wanted {
-                return &self.hashes[..slice];
+        if let Some(limit) = self.limit_of(wanted) {
+            let some = self.spread.sort(&self.hashes, limit);
+            let values = some.windows(2).filter(|pair| value_of(pair[0]) != value_of(pair[1])).count();
+            if values + 1 >= wanted {
+                return &self.spread.sorted;
             }
         }
         self.shrink();
         &self.hashes
+    }
+
+    /// Up to where the `wanted` smallest lie, unless hashes repeat: five standard deviations beyond.
+    fn limit_of(&self, wanted: usize) -> Option<u64> {
+        let more = wanted.checked_add(5 * wanted.isqrt() + 5).filter(|more| *more < self.hashes.len())?;
+        Some((u128::from(self.limit) * more as u128 / self.hashes.len() as u128) as u64)
     }
 
     /// Hashes that there is memory for.
@@ -84,7 +96,7 @@ mod tests {
         {
             let mut retained = Retained::new(256);
             let all: Vec<u64> = (0..count).map(|i| mix(i % distinct)).collect();
-            all.iter().for_each(|&hash| retained.push(hash));
+            retained.extend(&all);
             let smallest: Vec<u64> =
                 all.iter().copied().collect::<BTreeSet<_>>().into_iter().take(257).collect();
             let mut got = retained.clone().finish(257).to_vec();
@@ -103,9 +115,8 @@ mod tests {
         for (size, repeats) in [(256, 1), (256, 8), (8192, 1)] {
             let mut retained = Retained::new(size);
             let values = 5 * size as u64;
-            for i in (0..2 * values).flat_map(|i| std::iter::repeat_n(i, repeats)) {
-                retained.push(((i % values) << 24) | (i / values));
-            }
+            let hashes = (0..2 * values).flat_map(|i| std::iter::repeat_n(i, repeats));
+            retained.extend(&hashes.map(|i| ((i % values) << 24) | (i / values)).collect::<Vec<u64>>());
             let sample = Sample::of_sorted(retained.finish(size + 1), size);
             assert_eq!(
                 (sample.values().len(), sample.bound()),

@@ -8,6 +8,7 @@
 //! An entry stores 16 bits mixed anew from the winning value and the bin (the top bits of a minimum are not uniform), so two
 //! different winners agree with probability 2^-16. Empty texts have no signature.
 
+use crate::text::kernel::mixing::keyed;
 use crate::text::rabin::mix;
 
 /// The k entries of one text.
@@ -47,19 +48,27 @@ const EMPTY: u64 = u64::MAX;
 pub(crate) struct Bins {
     key: u64,
     least: Vec<u64>,
+    /// The bins that were empty before a round.
+    empty: Vec<bool>,
+    mixed: Vec<u64>,
 }
 
 impl Bins {
     pub fn new(entries: usize, key: u64) -> Self {
-        Bins { key, least: vec![EMPTY; entries] }
+        Bins { key, least: vec![EMPTY; entries], empty: Vec::new(), mixed: Vec::new() }
     }
 
-    /// Round 0 for one shingle; repeated shingles change nothing.
-    #[inline]
-    pub fn push(&mut self, fingerprint: u64) {
-        let (bin, value) = self.throw(mix(fingerprint ^ self.key));
-        let least = &mut self.least[bin];
-        *least = value.min(*least);
+    /// Round 0 for more shingles; repeated shingles change nothing.
+    pub fn extend(&mut self, fingerprints: &[u64]) {
+        let mut mixed = std::mem::take(&mut self.mixed);
+        mixed.clear();
+        keyed(fingerprints, self.key, &mut mixed);
+        for &hash in &mixed {
+            let (bin, value) = self.throw(hash);
+            let least = &mut self.least[bin];
+            *least = value.min(*least);
+        }
+        self.mixed = mixed;
     }
 
     /// A bin, and the place within the bin.
@@ -92,7 +101,9 @@ impl Bins {
                     self.least[bin] = hashes.iter().map(|hash| mix(hash ^ key)).min().unwrap_or(EMPTY);
                 }
             }
-            Signature(self.least.iter().enumerate().map(|(bin, &value)| entry(bin, value)).collect())
+            let mut entries = Vec::with_capacity(bins);
+            entries.extend(self.least.iter().enumerate().map(|(bin, &value)| entry(bin, value)));
+            Signature(entries)
         });
         self.least.fill(EMPTY);
         signature
@@ -102,18 +113,24 @@ impl Bins {
         mix(self.key.wrapping_add(round))
     }
 
+    /// Throws all shingles into the bins that are empty when the round begins.
     fn round(&mut self, hashes: &[u64], round: u64) {
         let key = self.round_key(round);
-        let empty: Vec<bool> = self.least.iter().map(|&least| least == EMPTY).collect();
-        for hash in hashes {
-            let (bin, value) = self.throw(mix(hash ^ key));
-            if empty[bin] {
-                self.least[bin] = value.min(self.least[bin]);
-            }
+        self.empty.clear();
+        self.empty.extend(self.least.iter().map(|&least| least == EMPTY));
+        let mut mixed = std::mem::take(&mut self.mixed);
+        mixed.clear();
+        keyed(hashes, key, &mut mixed);
+        for &hash in &mixed {
+            let (bin, value) = self.throw(hash);
+            let least = &mut self.least[bin];
+            *least = if self.empty[bin] { value.min(*least) } else { *least };
         }
+        self.mixed = mixed;
     }
 }
 
+#[inline(always)]
 fn entry(bin: usize, value: u64) -> u16 {
     (mix(value.wrapping_add(bin as u64 + 1)) >> 48) as u16
 }
@@ -125,7 +142,7 @@ mod tests {
 
     fn signature(set: &[u64], k: usize, key: u64) -> Signature {
         let mut bins = Bins::new(k, key);
-        set.iter().for_each(|&x| bins.push(x));
+        bins.extend(set);
         bins.finish(&set.iter().map(|&x| mix(x)).collect::<Vec<_>>()).unwrap()
     }
 
@@ -166,7 +183,7 @@ mod tests {
         let hashes: Vec<u64> = set.iter().map(|&x| mix(x)).collect();
         mixed.extend(&set);
         let mut bins = Bins::new(128, 5);
-        mixed.iter().for_each(|&x| bins.push(x));
+        bins.extend(&mixed);
         assert_eq!(bins.finish(&hashes).unwrap(), signature(&set, 128, 5));
     }
 

@@ -59,21 +59,28 @@ fn add(a: u64, b: u64, c: u64) -> (u64, u64) {
 }
 
 impl Votes {
-    /// One feature of weight 1.
-    #[inline]
-    pub fn push(&mut self, hash: u64) {
-        self.group.push(hash);
-        if self.group.len() == 16 {
-            self.add_group();
+    /// More features, each of weight 1.
+    pub fn extend(&mut self, hashes: &[u64]) {
+        let mut rest = hashes;
+        if !self.group.is_empty() {
+            let (some, others) = rest.split_at(rest.len().min(16 - self.group.len()));
+            self.group.extend_from_slice(some);
+            rest = others;
+            if let Some(group) = self.group.first_chunk().copied() {
+                self.group.clear();
+                self.add_group(&group);
+            }
         }
+        let (groups, rest) = rest.as_chunks();
+        groups.iter().for_each(|group| self.add_group(group));
+        self.group.extend_from_slice(rest);
+        self.features += hashes.len() as u64;
     }
 
-    fn add_group(&mut self) {
-        self.features += self.group.len() as u64;
-        self.group.resize(16, 0);
+    fn add_group(&mut self, group: &[u64; 16]) {
         let mut sixteens = 0;
         let mut eight = [0; 2];
-        for (half, eights) in self.group.chunks_exact(8).zip(&mut eight) {
+        for (half, eights) in group.chunks_exact(8).zip(&mut eight) {
             let mut four = [0; 2];
             for (quarter, fours) in half.chunks_exact(4).zip(&mut four) {
                 let (one, two_a) = add(self.low[0], quarter[0], quarter[1]);
@@ -85,7 +92,6 @@ impl Votes {
         }
         (self.low[3], sixteens) = add(self.low[3], eight[0], eight[1] | sixteens);
         self.carry(sixteens);
-        self.group.clear();
     }
 
     fn carry(&mut self, mut carry: u64) {
@@ -104,13 +110,18 @@ impl Votes {
 
     /// The simhash, `None` of no features; then ready for the next text.
     pub fn finish(&mut self) -> Option<Simhash> {
-        if !self.group.is_empty() {
-            self.add_group();
-        }
+        let mut last = [0; 16];
+        self.group.drain(..).zip(&mut last).for_each(|(hash, slot)| *slot = hash);
+        self.add_group(&last);
         let half = self.features / 2;
-        let planes = self.low.iter().chain(&self.high).copied().enumerate();
-        let count = |bit: u32| planes.clone().map(|(p, plane)| (plane >> bit & 1) << p).sum::<u64>();
-        let simhash = (0..64).filter(|&bit| count(bit) > half).fold(0, |simhash, bit| simhash | 1 << bit);
+        let planes = self.low.iter().chain(&self.high).enumerate();
+        // All 64 counts at once, from the lowest plane up: more than half, so far.
+        let more = planes.fold(0, |more, (plane, &bits)| match half >> plane & 1 {
+            0 => more | bits,
+            _ => more & bits,
+        });
+        // A half with more bits than there are planes is more than any count.
+        let simhash = if half >> (self.low.len() + self.high.len()) == 0 { more } else { 0 };
         let any = self.features > 0;
         self.low = [0; 4];
         self.high.clear();
@@ -140,7 +151,7 @@ mod tests {
         let mut votes = Votes::default();
         for n in (0..200).chain([1000, 4096, 70_000]) {
             let features: Vec<u64> = (0..n).map(|i| mix(i ^ n << 32)).collect();
-            features.iter().for_each(|&feature| votes.push(feature));
+            features.chunks(1 + n as usize % 37).for_each(|some| votes.extend(some));
             assert_eq!(votes.finish(), definition(&features), "{n} features");
         }
     }
@@ -151,7 +162,7 @@ mod tests {
             let features: Vec<(u64, i32)> = (0..40).map(|i| (i, (mix(i ^ mix(trial)) % 9) as i32)).collect();
             let mut votes = Votes::default();
             for &(feature, weight) in &features {
-                (0..weight).for_each(|_| votes.push(mix(feature)));
+                (0..weight).for_each(|_| votes.extend(&[mix(feature)]));
             }
             assert_eq!(Simhash::of_weighted(features), votes.finish());
         }
@@ -170,7 +181,7 @@ mod tests {
                 let element = |i: u64| mix(mix(trial).wrapping_add(i));
                 let simhash = |range: std::ops::Range<u64>| {
                     let mut votes = Votes::default();
-                    range.for_each(|i| votes.push(element(i)));
+                    votes.extend(&range.map(element).collect::<Vec<_>>());
                     votes.finish().unwrap()
                 };
                 total += simhash(0..features).distance(simhash(features - shared..2 * features - shared));

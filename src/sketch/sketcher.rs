@@ -7,12 +7,14 @@ use super::retained::Retained;
 use super::sample::Sample;
 use super::signature::{Bins, Signature};
 use super::simhash::{Simhash, Votes};
+use super::track::Track;
 use crate::error::{Error, Result};
 use crate::id::ContentHash;
 use crate::text::canonical::Canonical;
 use crate::text::decode::Decoder;
+use crate::text::kernel::{self, mixing};
 use crate::text::rabin::{Rabin, mix};
-use crate::text::shingle::{Shingler, Shingling};
+use crate::text::shingle::Shingling;
 use crate::text::token::{Tokeniser, Unit};
 use serde::{Deserialize, Serialize};
 
@@ -142,6 +144,17 @@ pub struct Sketcher {
     votes: Votes,
     edit: EditBuilder,
     windows: Option<Windows>,
+    batch: Batch,
+}
+
+/// Units that are taken at a time: their shingles stay near the CPU.
+const AT_ONCE: usize = 1024;
+
+/// The shingles, or features, of some units.
+#[derive(Clone, Debug, Default)]
+struct Batch {
+    fingerprints: Vec<u64>,
+    hashes: Vec<u64>,
 }
 
 /// The keys of the independent permutations, drawn from the seed.
@@ -151,32 +164,12 @@ struct Keys {
     simhash: u64,
 }
 
-/// Tokens waiting to be cut into shingles of one kind.
-#[derive(Clone, Debug)]
-struct Track {
-    unit: Unit,
-    tokeniser: Tokeniser,
-    shingler: Shingler,
-    units: Vec<u64>,
-}
-
-impl Track {
-    fn new(shingling: Shingling, rabin: &Rabin) -> Self {
-        Track {
-            unit: shingling.unit(),
-            tokeniser: Tokeniser::new(shingling.unit()),
-            shingler: Shingler::new(shingling.width(), rabin),
-            units: Vec::new(),
-        }
-    }
-
-    fn push(&mut self, text: &str, rabin: &Rabin) {
-        let Track { tokeniser, units, .. } = self;
-        tokeniser.push(text, rabin, &mut |unit| units.push(unit));
-    }
-}
-
 impl Sketcher {
+    /// The instructions that sketches are made with here: `portable`, `avx2` or `avx512`. The sketches are the same.
+    pub fn kernel() -> &'static str {
+        kernel::level().name()
+    }
+
     /// A sketcher for these parameters.
     pub fn new(params: &SketchParams) -> Result<Self> {
         params.check()?;
@@ -201,6 +194,7 @@ impl Sketcher {
             windows: params
                 .passages
                 .map(|tokens| Windows::new(tokens as usize, params.shingle.width() as usize, params.sample)),
+            batch: Batch::default(),
             rabin,
         })
     }
@@ -227,12 +221,12 @@ impl Sketcher {
     pub fn finish(&mut self) -> Sketch {
         self.finish_tokens();
         self.take_units();
-        if let Some(fingerprint) = self.shingles.shingler.finish() {
-            self.take_shingle(fingerprint.0);
-        }
-        if let Some(feature) = self.features.shingler.finish() {
-            self.take_feature(feature.0);
-        }
+        self.batch.fingerprints.clear();
+        self.batch.fingerprints.extend(self.shingles.shingler.finish(&self.rabin).map(|last| last.0));
+        self.take_shingles();
+        self.batch.fingerprints.clear();
+        self.batch.fingerprints.extend(self.features.shingler.finish(&self.rabin).map(|last| last.0));
+        self.take_features();
         let hashes = self.retained.finish(if self.bins.is_full() { self.size + 1 } else { usize::MAX });
         let sketch = Sketch {
             hash: content_hash(&self.hasher),
@@ -255,9 +249,8 @@ impl Sketcher {
     fn take_bytes(&mut self, bytes: &[u8]) {
         self.hasher.update(bytes);
         self.bytes += bytes.len() as u64;
-        let Track { tokeniser, units, .. } = &mut self.shingles;
-        tokeniser.push_bytes(bytes, &mut |unit| units.push(unit));
-        bytes.iter().for_each(|&byte| self.edit.push_character(u32::from(byte)));
+        Tokeniser::push_bytes(bytes, &mut self.shingles.units);
+        self.edit.push_bytes(bytes);
     }
 
     /// Hashes what `decode` yields and hands its canonical form on.
@@ -287,44 +280,52 @@ impl Sketcher {
             edit.push(form);
         });
         for Track { tokeniser, units, .. } in [shingles, features] {
-            tokeniser.finish(&mut |unit| units.push(unit));
+            tokeniser.finish(units);
         }
     }
 
     fn take_units(&mut self) {
         let units = std::mem::take(&mut self.shingles.units);
-        for &unit in &units {
-            if let Some(fingerprint) = self.shingles.shingler.push(unit, &self.rabin) {
-                self.take_shingle(fingerprint.0);
-            }
+        for units in units.chunks(AT_ONCE) {
+            self.batch.fingerprints.clear();
+            self.shingles.shingler.push(units, &self.rabin, &mut self.batch.fingerprints);
+            self.take_shingles();
         }
         let own = std::mem::take(&mut self.features.units);
-        for &unit in if self.apart { &own } else { &units } {
-            if let Some(feature) = self.features.shingler.push(unit, &self.rabin) {
-                self.take_feature(feature.0);
-            }
+        for units in if self.apart { &own } else { &units }.chunks(AT_ONCE) {
+            self.batch.fingerprints.clear();
+            self.features.shingler.push(units, &self.rabin, &mut self.batch.fingerprints);
+            self.take_features();
         }
         (self.shingles.units, self.features.units) = (units, own);
         self.shingles.units.clear();
         self.features.units.clear();
     }
 
-    #[inline]
-    fn take_shingle(&mut self, fingerprint: u64) {
-        let fingerprint = self.labels.as_mut().map_or(fingerprint, |labels| labels.label(fingerprint));
-        let hash = mix(fingerprint ^ self.keys.sample);
-        self.retained.push(hash);
-        if let Some(windows) = &mut self.windows {
-            windows.push(hash);
+    /// Takes the shingles of the batch.
+    fn take_shingles(&mut self) {
+        let Batch { fingerprints, hashes } = &mut self.batch;
+        if let Some(labels) = &mut self.labels {
+            fingerprints.iter_mut().for_each(|fingerprint| *fingerprint = labels.label(*fingerprint));
         }
-        self.bins.push(fingerprint);
+        hashes.clear();
+        mixing::keyed(fingerprints, self.keys.sample, hashes);
+        self.retained.extend(hashes);
+        if let Some(windows) = &mut self.windows {
+            hashes.iter().for_each(|&hash| windows.push(hash));
+        }
+        self.bins.extend(fingerprints);
     }
 
-    #[inline]
-    fn take_feature(&mut self, feature: u64) {
-        if self.seen_features.as_mut().is_none_or(|seen| seen.count(feature) == 1) {
-            self.votes.push(mix(feature ^ self.keys.simhash));
+    /// Takes the features of the batch.
+    fn take_features(&mut self) {
+        let Batch { fingerprints, hashes } = &mut self.batch;
+        if let Some(seen) = &mut self.seen_features {
+            fingerprints.retain(|&feature| seen.count(feature) == 1);
         }
+        hashes.clear();
+        mixing::keyed(fingerprints, self.keys.simhash, hashes);
+        self.votes.extend(hashes);
     }
 }
 

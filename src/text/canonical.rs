@@ -9,6 +9,8 @@
 //! Normalisation runs over *segments*: a segment begins at every character that is a starter and cannot be changed by
 //! what precedes it (combining class 0, NFKC_Quick_Check = Yes), and at the latest after [`SEGMENT`] characters.
 
+use super::kernel::ascii::{self, Letters};
+use super::kernel::squeeze::{Gap, Position, squeeze};
 use unicode_general_category::{GeneralCategory, get_general_category};
 use unicode_normalization::{
     IsNormalized, UnicodeNormalization, char::canonical_combining_class, is_nfkc_quick,
@@ -73,45 +75,10 @@ pub(crate) fn class(c: char) -> Class {
     }
 }
 
-/// What an ASCII byte becomes: itself or its lowercase, or 0 for a separator.
-const ASCII: [u8; 128] = {
-    let mut table = [0; 128];
-    let mut byte = 0u8;
-    while byte < 128 {
-        if byte.is_ascii_alphanumeric() {
-            table[byte as usize] = byte.to_ascii_lowercase();
-        }
-        byte += 1;
-    }
-    table
-};
-
 /// Whether `c` begins a new segment: nothing before it can change it.
 fn begins_segment(c: char) -> bool {
     c.is_ascii()
         || (canonical_combining_class(c) == 0 && is_nfkc_quick(std::iter::once(c)) == IsNormalized::Yes)
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Gap {
-    None,
-    Space,
-    Line,
-}
-
-impl Gap {
-    /// The gap, one separator longer.
-    fn with(self, line_break: bool) -> Self {
-        match self {
-            _ if line_break => Gap::Line,
-            Gap::None => Gap::Space,
-            gap => gap,
-        }
-    }
-
-    fn separator(self) -> u8 {
-        if self == Gap::Line { b'\n' } else { b' ' }
-    }
 }
 
 /// Canonicalises chunks of text.
@@ -121,20 +88,27 @@ pub(crate) struct Canonical {
     segment_chars: usize,
     /// Canonical text not yet handed on: whole characters.
     out: Vec<u8>,
-    gap: Gap,
-    begun: bool,
+    /// What the bytes of an ASCII run are.
+    letters: Vec<Letters>,
+    position: Position,
 }
 
 impl Canonical {
     pub fn new() -> Self {
-        Canonical { segment: String::new(), segment_chars: 0, out: Vec::new(), gap: Gap::None, begun: false }
+        Canonical {
+            segment: String::new(),
+            segment_chars: 0,
+            out: Vec::new(),
+            letters: Vec::new(),
+            position: Position { gap: Gap::None, begun: false },
+        }
     }
 
     /// Canonicalises the next chunk. What `sink` receives, put together, is the canonical text.
     pub fn push(&mut self, text: &str, sink: &mut impl FnMut(&str)) {
         let mut rest = text;
         while !rest.is_empty() {
-            let ascii = rest.bytes().position(|b| b >= 128).unwrap_or(rest.len());
+            let ascii = ascii::prefix(rest.as_bytes());
             if ascii > 1 {
                 // All but the last character of an ASCII run stand alone; the last may meet a combining mark.
                 self.flush_segment();
@@ -156,33 +130,14 @@ impl Canonical {
 
     fn drain(&mut self, sink: &mut impl FnMut(&str)) {
         if !self.out.is_empty() {
-            sink(std::str::from_utf8(&self.out).expect("only whole characters are pushed"));
+            sink(simdutf8::basic::from_utf8(&self.out).expect("only whole characters are pushed"));
             self.out.clear();
         }
     }
 
     fn push_ascii(&mut self, bytes: &[u8]) {
-        // Every byte yields at most itself and a separator before it.
-        let start = self.out.len();
-        self.out.resize(start + 2 * bytes.len(), 0);
-        let out = &mut self.out[start..];
-        let (mut gap, mut begun, mut written) = (self.gap, self.begun, 0);
-        for &byte in bytes {
-            let letter = ASCII[usize::from(byte & 127)];
-            if letter == 0 {
-                gap = gap.with(byte == b'\n' || byte == b'\r');
-                continue;
-            }
-            if gap != Gap::None && begun {
-                out[written] = gap.separator();
-                written += 1;
-            }
-            out[written] = letter;
-            written += 1;
-            (gap, begun) = (Gap::None, true);
-        }
-        self.out.truncate(start + written);
-        (self.gap, self.begun) = (gap, begun);
+        ascii::letters(bytes, &mut self.letters);
+        squeeze(bytes, &self.letters, &mut self.position, &mut self.out);
     }
 
     fn push_char(&mut self, c: char) {
@@ -210,7 +165,10 @@ impl Canonical {
 
     fn push_normal(&mut self, c: char) {
         if c.is_ascii() {
-            return self.push_ascii(&[c as u8]);
+            return match c.is_ascii_alphanumeric() {
+                true => self.push_letter(c.to_ascii_lowercase()),
+                false => self.separate(c == '\n' || c == '\r'),
+            };
         }
         match unicode_case_mapping::to_lowercase(c) {
             [0, 0] => self.push_lower(c),
@@ -226,20 +184,21 @@ impl Canonical {
         match class(c) {
             Class::Separator => self.separate(false),
             Class::Word | Class::Alone => self.push_letter(c),
-            Class::Mark if self.begun && self.gap == Gap::None => self.push_utf8(c),
+            Class::Mark if self.position.begun && self.position.gap == Gap::None => self.push_utf8(c),
             Class::Mark => {}
         }
     }
 
     fn separate(&mut self, line_break: bool) {
-        self.gap = self.gap.with(line_break);
+        self.position.gap = self.position.gap.max(Gap::of(true, line_break));
     }
 
     fn push_letter(&mut self, c: char) {
-        if self.gap != Gap::None && self.begun {
-            self.out.push(self.gap.separator());
+        let Position { gap, begun } = self.position;
+        if gap != Gap::None && begun {
+            self.out.push(gap.separator());
         }
-        (self.gap, self.begun) = (Gap::None, true);
+        self.position = Position { gap: Gap::None, begun: true };
         self.push_utf8(c);
     }
 

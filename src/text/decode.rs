@@ -38,11 +38,11 @@ impl Decoder {
 
     fn run(&mut self, mut bytes: &[u8], sink: &mut (impl FnMut(&str) + ?Sized)) {
         while !bytes.is_empty() {
-            match std::str::from_utf8(bytes) {
+            match simdutf8::compat::from_utf8(bytes) {
                 Ok(text) => return self.emit(text, sink),
                 Err(error) => {
                     let (valid, rest) = bytes.split_at(error.valid_up_to());
-                    self.emit(std::str::from_utf8(valid).expect("valid up to here"), sink);
+                    self.emit(str::from_utf8(valid).expect("valid up to here"), sink);
                     let Some(bad) = error.error_len() else {
                         self.pending = rest.to_vec();
                         return;

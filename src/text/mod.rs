@@ -3,6 +3,8 @@
 //! bytes → [`decode`] → text → [`canonical`] → canonical text → [`token`] → 64-bit units → [`shingle`] → fingerprints
 //! ([`rabin`]). Nothing here knows of sketches; nothing depends on how the input was cut into chunks.
 
+#[allow(unsafe_code)]
+pub(crate) mod kernel;
 pub(crate) mod decode;
 pub(crate) mod canonical;
 pub(crate) mod rabin;

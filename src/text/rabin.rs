@@ -4,6 +4,8 @@
 //! Two different strings of m bits collide with probability at most m/2^63 over the choice of P. A `u64` holds the
 //! coefficients of x^63 … x^0, highest bit first; P is held without its leading x^64.
 
+use super::kernel::carryless::Modulus;
+
 /// Arithmetic modulo one irreducible P, with the tables that make it quick.
 #[derive(Clone, Debug)]
 pub(crate) struct Rabin {
@@ -12,6 +14,7 @@ pub(crate) struct Rabin {
     byte: [u64; 256],
     /// Multiplication by x^64.
     shift: Linear,
+    modulus: Modulus,
 }
 
 /// A linear map of 64-bit polynomials, as eight tables of 256 entries.
@@ -87,13 +90,19 @@ impl Rabin {
             }
         };
         let shift = Linear::of(|a| (0..64).fold(a, |a, _| (a << 1) ^ ((a >> 63) * polynomial)));
-        Rabin { polynomial, byte: shift.0[0], shift }
+        let modulus = Modulus::new(polynomial, |fingerprint| shift.apply(fingerprint));
+        Rabin { polynomial, byte: shift.0[0], shift, modulus }
     }
 
     /// P without its leading term.
     #[cfg(any(test, fuzzing))]
     pub fn polynomial(&self) -> u64 {
         self.polynomial
+    }
+
+    /// What carry-less multiplication takes.
+    pub fn modulus(&self) -> &Modulus {
+        &self.modulus
     }
 
     /// (`fingerprint`·x^8 + `byte`) mod P: the fingerprint of one byte more.
@@ -105,10 +114,12 @@ impl Rabin {
     /// The fingerprint of a byte string: up to eight bytes are themselves, as one big-endian number.
     #[inline]
     pub fn bytes(&self, bytes: &[u8]) -> u64 {
-        if bytes.len() <= 8 {
-            return bytes.iter().fold(0, |unit, &byte| unit << 8 | u64::from(byte));
+        match bytes.split_first_chunk() {
+            Some((first, rest)) => {
+                rest.iter().fold(u64::from_be_bytes(*first), |unit, &byte| self.append(unit, byte))
+            }
+            None => bytes.iter().fold(0, |unit, &byte| unit << 8 | u64::from(byte)),
         }
-        bytes.iter().fold(0, |unit, &byte| self.append(unit, byte))
     }
 
     /// `fingerprint`·x^64 mod P: makes room for one unit more.

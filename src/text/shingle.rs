@@ -3,6 +3,7 @@
 //! The fingerprint of tokens t₀ … t₍w₋₁₎ is Σ tᵢ·x^(64·(w-1-i)) mod P; one token further it is
 //! (f·x^64 - t₀·x^(64·w) + t_w) mod P. A text of 1 … w-1 tokens has one shingle, all of it; a text without tokens none.
 
+use super::kernel::carryless;
 use super::rabin::{Linear, Rabin};
 use super::token::Unit;
 use crate::error::{Error, Result};
@@ -81,44 +82,53 @@ impl<'de> serde::Deserialize<'de> for Shingling {
 pub(crate) struct Shingler {
     /// t → t·x^(64·w): what takes the oldest token out of the shifted window.
     drop: Linear,
-    window: Vec<u64>,
-    oldest: usize,
-    tokens: u64,
+    width: usize,
+    /// The last tokens, at most w, before the next are pushed.
+    last: Vec<u64>,
     fingerprint: u64,
 }
 
 impl Shingler {
     pub fn new(width: u32, rabin: &Rabin) -> Self {
-        Shingler {
-            drop: rabin.weight_after(width),
-            window: vec![0; width as usize],
-            oldest: 0,
-            tokens: 0,
-            fingerprint: 0,
+        Shingler { drop: rabin.weight_after(width), width: width as usize, last: Vec::new(), fingerprint: 0 }
+    }
+
+    /// Takes the next tokens and puts the shingles that they complete behind those that are there.
+    pub fn push(&mut self, units: &[u64], rabin: &Rabin, shingles: &mut Vec<u64>) {
+        let before = self.last.len();
+        self.last.extend_from_slice(units);
+        match carryless::has(self.width) {
+            true => {
+                let window = &self.last[before.saturating_sub(self.width - 1)..];
+                carryless::windows(window, self.width, rabin.modulus(), shingles);
+            }
+            false => self.slide(before, rabin, shingles),
+        }
+        self.last.drain(..self.last.len().saturating_sub(self.width));
+    }
+
+    /// Slides the window over the tokens from `before` on.
+    fn slide(&mut self, before: usize, rabin: &Rabin, shingles: &mut Vec<u64>) {
+        for at in before..self.last.len() {
+            let unit = self.last[at];
+            self.fingerprint = match at.checked_sub(self.width) {
+                // Of two tokens the first is what was seen last: nothing to take out.
+                Some(_) if self.width == 2 => rabin.shift(self.last[at - 1]) ^ unit,
+                Some(oldest) => rabin.shift(self.fingerprint) ^ self.drop.apply(self.last[oldest]) ^ unit,
+                None => rabin.shift(self.fingerprint) ^ unit,
+            };
+            if at + 1 >= self.width {
+                shingles.push(self.fingerprint);
+            }
         }
     }
 
-    /// Takes the next token; the shingle it completes, if the window is full.
-    #[inline]
-    pub fn push(&mut self, unit: u64, rabin: &Rabin) -> Option<Fingerprint> {
-        // The window starts out as zeros, which contribute nothing when they are dropped.
-        let oldest = std::mem::replace(&mut self.window[self.oldest], unit);
-        self.oldest = if self.oldest + 1 == self.window.len() { 0 } else { self.oldest + 1 };
-        self.fingerprint = match self.window.len() {
-            // Of two tokens the first is what was seen last: nothing to take out.
-            2 => rabin.shift(self.window[self.oldest]) ^ unit,
-            _ => rabin.shift(self.fingerprint) ^ self.drop.apply(oldest) ^ unit,
-        };
-        self.tokens += 1;
-        (self.tokens >= self.window.len() as u64).then_some(Fingerprint(self.fingerprint))
-    }
-
     /// The shingle of a text that ended before the window was full; then ready for the next text.
-    pub fn finish(&mut self) -> Option<Fingerprint> {
-        let short = self.tokens > 0 && self.tokens < self.window.len() as u64;
-        let last = short.then_some(Fingerprint(self.fingerprint));
-        self.window.fill(0);
-        (self.oldest, self.tokens, self.fingerprint) = (0, 0, 0);
+    pub fn finish(&mut self, rabin: &Rabin) -> Option<Fingerprint> {
+        let short = (1..self.width).contains(&self.last.len());
+        let last = short.then(|| Fingerprint(self.last.iter().fold(0, |sum, unit| rabin.shift(sum) ^ unit)));
+        self.last.clear();
+        self.fingerprint = 0;
         last
     }
 }
@@ -133,27 +143,38 @@ mod tests {
         let rabin = Rabin::new(3);
         let units: Vec<u64> = (0..60).map(mix).collect();
         for width in 1..=9 {
-            let mut shingler = Shingler::new(width, &rabin);
-            let got: Vec<_> = units.iter().filter_map(|&unit| shingler.push(unit, &rabin)).collect();
-            let scratch: Vec<_> = units
+            let scratch: Vec<u64> = units
                 .windows(width as usize)
-                .map(|tokens| Fingerprint(tokens.iter().fold(0, |f, &t| rabin.shift(f) ^ t)))
+                .map(|tokens| tokens.iter().fold(0, |f, &t| rabin.shift(f) ^ t))
                 .collect();
-            assert_eq!(got, scratch, "width {width}");
-            assert_eq!(shingler.finish(), None);
+            for chunk in [1, 2, 3, 7, 60] {
+                let (mut shingler, mut got) = (Shingler::new(width, &rabin), Vec::new());
+                units.chunks(chunk).for_each(|units| shingler.push(units, &rabin, &mut got));
+                assert_eq!(got, scratch, "width {width}, chunks of {chunk}");
+                assert_eq!(shingler.finish(&rabin), None);
+                let (mut sliding, mut got) = (Shingler::new(width, &rabin), Vec::new());
+                sliding.last = units.clone();
+                sliding.slide(0, &rabin, &mut got);
+                assert_eq!(got, scratch, "width {width}, by tables");
+            }
         }
     }
 
     #[test]
     fn a_short_text_is_one_shingle_and_the_next_text_starts_afresh() {
         let rabin = Rabin::new(3);
-        let mut shingler = Shingler::new(5, &rabin);
-        assert_eq!(shingler.push(7, &rabin), None);
-        assert_eq!(shingler.push(9, &rabin), None);
-        assert_eq!(shingler.finish(), Some(Fingerprint(rabin.shift(7) ^ 9)));
-        assert_eq!(shingler.finish(), None);
-        assert_eq!(shingler.push(7, &rabin), None);
-        assert_eq!(shingler.finish(), Some(Fingerprint(7)));
+        for width in [2, 3, 5, 9] {
+            let (mut shingler, mut none) = (Shingler::new(width, &rabin), Vec::new());
+            let short: Vec<u64> = (7..6 + u64::from(width)).collect();
+            shingler.push(&short, &rabin, &mut none);
+            let whole = short.iter().fold(0, |f, &t| rabin.shift(f) ^ t);
+            assert_eq!((shingler.finish(&rabin), none.len()), (Some(Fingerprint(whole)), 0));
+            assert_eq!(shingler.finish(&rabin), None);
+            shingler.push(&[7], &rabin, &mut none);
+            assert_eq!(shingler.finish(&rabin), Some(Fingerprint(7)));
+            shingler.push(&[7; 20], &rabin, &mut none);
+            assert_eq!(shingler.finish(&rabin), None);
+        }
     }
 
     #[test]

@@ -4,6 +4,8 @@
 //! the same polynomial as the shingles, so one collision bound holds throughout. No unit of a text token is zero.
 
 use super::canonical::{Class, class};
+use super::kernel::ascii;
+use super::kernel::words::Words;
 use super::rabin::Rabin;
 use crate::error::Error;
 use std::fmt;
@@ -59,6 +61,9 @@ pub(crate) struct Tokeniser {
     /// The fingerprint of the token under way.
     partial: u64,
     state: State,
+    /// Which bytes of an ASCII run belong to tokens.
+    inside: Vec<u64>,
+    words: Words,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,57 +75,56 @@ enum State {
 
 impl Tokeniser {
     pub fn new(unit: Unit) -> Self {
-        Tokeniser { unit, partial: 0, state: State::Between }
+        Tokeniser { unit, partial: 0, state: State::Between, inside: Vec::new(), words: Words::default() }
     }
 
     /// Tokens of the next chunk of canonical text.
-    pub fn push(&mut self, text: &str, rabin: &Rabin, sink: &mut impl FnMut(u64)) {
+    pub fn push(&mut self, text: &str, rabin: &Rabin, out: &mut Vec<u64>) {
         match self.unit {
-            Unit::Words => self.push_words(text, rabin, sink),
-            Unit::Lines => self.push_runs(text.as_bytes(), |byte| byte != b'\n', rabin, sink),
+            Unit::Words => self.push_words(text, rabin, out),
+            Unit::Lines => self.push_runs(text.as_bytes(), |byte| byte != b'\n', rabin, out),
             Unit::Chars => text.chars().for_each(|c| {
                 let mut utf8 = [0; 4];
                 let c = if c == '\n' { ' ' } else { c };
-                sink(rabin.bytes(c.encode_utf8(&mut utf8).as_bytes()));
+                out.push(rabin.bytes(c.encode_utf8(&mut utf8).as_bytes()));
             }),
-            Unit::Bytes => self.push_bytes(text.as_bytes(), sink),
+            Unit::Bytes => Self::push_bytes(text.as_bytes(), out),
         }
     }
 
     /// Each byte is a token: one more than its value, since no unit is zero.
-    pub fn push_bytes(&mut self, bytes: &[u8], sink: &mut impl FnMut(u64)) {
-        bytes.iter().for_each(|&byte| sink(u64::from(byte) + 1));
+    pub fn push_bytes(bytes: &[u8], out: &mut Vec<u64>) {
+        out.extend(bytes.iter().map(|&byte| u64::from(byte) + 1));
     }
 
     /// The token that the end of the text ends.
-    pub fn finish(&mut self, sink: &mut impl FnMut(u64)) {
+    pub fn finish(&mut self, out: &mut Vec<u64>) {
         if self.state != State::Between {
-            sink(self.partial);
+            out.push(self.partial);
         }
-        *self = Tokeniser::new(self.unit);
+        (self.partial, self.state) = (0, State::Between);
     }
 
-    fn push_words(&mut self, text: &str, rabin: &Rabin, sink: &mut impl FnMut(u64)) {
+    fn push_words(&mut self, text: &str, rabin: &Rabin, out: &mut Vec<u64>) {
         let mut rest = text;
         while let Some(c) = rest.chars().next() {
             if c.is_ascii() {
-                let ascii = rest.bytes().position(|byte| byte >= 128).unwrap_or(rest.len());
                 if self.state == State::InAlone {
-                    self.end(sink);
+                    self.end(out);
                 }
-                let (run, after) = rest.as_bytes().split_at(ascii);
-                self.push_runs(run, |byte| byte > b' ', rabin, sink);
-                rest = &rest[rest.len() - after.len()..];
+                let (run, after) = rest.split_at(ascii::prefix(rest.as_bytes()));
+                self.push_ascii_words(run.as_bytes(), rabin, out);
+                rest = after;
                 continue;
             }
             match class(c) {
                 Class::Alone => {
-                    self.end(sink);
+                    self.end(out);
                     self.extend(c, State::InAlone, rabin);
                 }
                 Class::Word => {
                     if self.state == State::InAlone {
-                        self.end(sink);
+                        self.end(out);
                     }
                     self.extend(c, State::InWord, rabin);
                 }
@@ -137,36 +141,55 @@ impl Tokeniser {
         self.state = state;
     }
 
-    fn end(&mut self, sink: &mut impl FnMut(u64)) {
+    fn end(&mut self, out: &mut Vec<u64>) {
         if self.state != State::Between {
-            sink(self.partial);
+            out.push(self.partial);
             self.partial = 0;
             self.state = State::Between;
         }
     }
 
+    /// Tokens are the maximal runs of bytes above the space.
+    fn push_ascii_words(&mut self, bytes: &[u8], rabin: &Rabin, out: &mut Vec<u64>) {
+        ascii::above_space(bytes, &mut self.inside);
+        let mut rest = bytes;
+        if self.state != State::Between {
+            let (open, after) =
+                rest.split_at(rest.iter().position(|&byte| byte <= b' ').unwrap_or(rest.len()));
+            self.append(open, rabin);
+            if after.is_empty() {
+                return;
+            }
+            self.end(out);
+            rest = after;
+        }
+        let open = self.words.push(bytes, bytes.len() - rest.len(), &self.inside, rabin, out);
+        if !open.is_empty() {
+            self.append(open, rabin);
+            self.state = State::InWord;
+        }
+    }
+
+    fn append(&mut self, bytes: &[u8], rabin: &Rabin) {
+        self.partial = bytes.iter().fold(self.partial, |unit, &byte| rabin.append(unit, byte));
+    }
+
     /// Tokens are the maximal runs of bytes for which `inside` holds.
-    fn push_runs(
-        &mut self,
-        bytes: &[u8],
-        inside: impl Fn(u8) -> bool,
-        rabin: &Rabin,
-        sink: &mut impl FnMut(u64),
-    ) {
+    fn push_runs(&mut self, bytes: &[u8], inside: impl Fn(u8) -> bool, rabin: &Rabin, out: &mut Vec<u64>) {
         let mut rest = bytes;
         while !rest.is_empty() {
             let end = rest.iter().position(|&byte| !inside(byte));
             let (token, after) = rest.split_at(end.unwrap_or(rest.len()));
             match (self.state, end) {
-                (State::Between, Some(_)) if !token.is_empty() => sink(rabin.bytes(token)),
+                (State::Between, Some(_)) if !token.is_empty() => out.push(rabin.bytes(token)),
                 _ if !token.is_empty() => {
-                    self.partial = token.iter().fold(self.partial, |unit, &byte| rabin.append(unit, byte));
+                    self.append(token, rabin);
                     self.state = State::InWord;
                 }
                 _ => {}
             }
             if end.is_some() {
-                self.end(sink);
+                self.end(out);
             }
             rest = after.get(1..).unwrap_or_default();
         }
@@ -183,9 +206,9 @@ mod tests {
         let (rabin, mut tokeniser, mut out) = (Rabin::new(1), Tokeniser::new(unit), Vec::new());
         let chars: Vec<char> = text.chars().collect();
         for part in chars.chunks(chunk) {
-            tokeniser.push(&part.iter().collect::<String>(), &rabin, &mut |unit| out.push(unit));
+            tokeniser.push(&part.iter().collect::<String>(), &rabin, &mut out);
         }
-        tokeniser.finish(&mut |unit| out.push(unit));
+        tokeniser.finish(&mut out);
         out
     }
 

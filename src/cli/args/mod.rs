@@ -420,11 +420,20 @@ pub enum Format {
 /// Verbs and options that the interface has and this version does not.
 const LATER: &[&str] = &["--html", "warc"];
 
+/// A kernel that nobody has.
+fn refuses_kernel() -> Option<(ErrorKind, String)> {
+    let kernel = std::env::var("SKETCHDB_KERNEL").ok()?;
+    let known = ["portable", "avx2", "avx512"].contains(&kernel.as_str());
+    (!known).then(|| (ErrorKind::InvalidValue, format!("SKETCHDB_KERNEL={kernel}: portable, avx2 or avx512")))
+}
+
 /// The command line, or the exit code after a word on it.
 pub fn parse() -> std::result::Result<Cli, ExitCode> {
-    let parsed = Cli::try_parse().and_then(|cli| match cli.verb.refuses_inputs() {
-        Some((kind, what)) => Err(Cli::command().error(kind, what)),
-        None => Ok(cli),
+    let parsed = Cli::try_parse().and_then(|cli| {
+        match cli.verb.refuses_inputs().map(|(kind, what)| (kind, what.into())).or_else(refuses_kernel) {
+            Some((kind, what)) => Err(Cli::command().error(kind, what)),
+            None => Ok(cli),
+        }
     });
     parsed.map_err(|error| {
         let words = error.context().flat_map(|(_, value)| match value {

@@ -1,0 +1,4 @@
+//! Loops of the sketches, compiled for the vector units of the machine as those of
+//! [`text::kernel`](crate::text::kernel) are.
+
+pub(crate) mod windows;
