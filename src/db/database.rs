@@ -10,6 +10,7 @@ use crate::index::indexing::Indexing;
 use crate::index::memtable::{Memtable, packed};
 use crate::sketch::Sketcher;
 use crate::sketch::portable::hex;
+use crate::store::cache::Cache;
 use crate::store::disk::{Disk, FileDisk};
 use crate::store::file::{Birth, KNOWN_ANSWER, StoreFile};
 use crate::store::merging::Merging;
@@ -125,17 +126,19 @@ impl Database {
     }
 
     pub(super) fn load(disk: Arc<dyn Disk>, options: Options, path: &Path) -> Result<Self> {
-        let cache = options.memory / 2;
+        // Writers need pages of redb's more than rows that they read.
+        let rows = options.memory / if options.read_only { 4 } else { 8 };
+        let pages = options.memory / 2 - rows;
         let file = match options.read_only {
-            true => StoreFile::open_read_only(Box::new(disk.clone()), cache, path)?,
-            false => StoreFile::open_writable(Box::new(disk.clone()), cache)?,
+            true => StoreFile::open_read_only(Box::new(disk.clone()), pages, path)?,
+            false => StoreFile::open_writable(Box::new(disk.clone()), pages)?,
         };
         let params = file.params().and_then(|json| Params::from_json(&json));
         let params = params.map_err(|error| error.within("meta row params"))?;
         check_known_answer(&params, &file.meta(KNOWN_ANSWER)?)?;
         let indexing = params.indexing()?;
         let filters = FilterBudget::new(options.memory / 8);
-        let (mut view, unfinished) = View::load(&file, indexing.prefixes(), &filters)?;
+        let (mut view, unfinished) = View::load(&file, indexing.prefixes(), &filters, Cache::new(rows))?;
         view.memtable = replay(&view, &indexing)?;
         // What a writer before wrote and never committed may lie in the file: what is written from now on is newer.
         view.counters.epoch = view.counters.epoch.wrapping_add(u32::from(!options.read_only));

@@ -81,7 +81,7 @@ impl RunBuilder {
             sink.block(self.directory.blocks() as u32, &bytes)?;
             let packed = &self.waiting[done..done + count];
             let first = packed[0].address;
-            self.directory.firsts.push(first);
+            self.directory.push(first);
             self.firsts.push(first);
             for entry in packed {
                 let key = self.prefixes.filter_key(entry.address);
@@ -121,6 +121,8 @@ pub(crate) struct Directory {
     firsts: Vec<Address>,
     /// For each group, one more than the number of its last block.
     groups: Vec<u32>,
+    /// The first address of each group: a search looks here first, in a thirty-second of the memory.
+    heads: Vec<Address>,
 }
 
 impl Directory {
@@ -129,9 +131,25 @@ impl Directory {
         self.firsts.len()
     }
 
+    fn push(&mut self, first: Address) {
+        if self.firsts.len() == self.groups.last().map_or(0, |&end| end as usize) {
+            self.heads.push(first);
+        }
+        self.firsts.push(first);
+    }
+
     /// The first block that may hold `address` or what comes after it.
     pub fn block_of(&self, address: Address) -> usize {
-        self.firsts.partition_point(|&first| first < address).saturating_sub(1)
+        self.locate(address).1
+    }
+
+    /// The first block that may hold `address` or what comes after it, behind its group.
+    fn locate(&self, address: Address) -> (usize, usize) {
+        let group = self.heads.partition_point(|&head| head < address).saturating_sub(1);
+        let start = group.checked_sub(1).and_then(|before| self.groups.get(before));
+        let start = start.map_or(0, |&start| start as usize);
+        let firsts = self.firsts_of(group);
+        (group, start + firsts.partition_point(|&first| first < address).saturating_sub(1))
     }
 
     /// The first address of a block.
@@ -158,7 +176,7 @@ impl Directory {
 
     /// Bytes of memory.
     pub fn bytes(&self) -> usize {
-        8 * self.firsts.len() + 4 * self.groups.len()
+        8 * (self.firsts.len() + self.heads.len()) + 4 * self.groups.len()
     }
 
     /// Appends the stored directory of the next group.
@@ -172,7 +190,7 @@ impl Directory {
             if self.firsts.last().is_some_and(|&last| address < last) {
                 return Err(Error::corrupt("run directory", "its addresses are not ascending"));
             }
-            self.firsts.push(address);
+            self.push(address);
         }
         self.groups.push(self.firsts.len() as u32);
         Ok(())
@@ -187,20 +205,19 @@ impl Directory {
         source: &impl RunSource,
         each: &mut impl FnMut(Entry) -> bool,
     ) -> Result<bool> {
-        let start = self.block_of(*range.start());
-        let end = self.firsts.partition_point(|first| first <= range.end());
-        let mut block = start;
-        while block < end {
-            let group = self.group_of(block);
-            let group_end = self.groups.get(group).map_or(end, |&group_end| end.min(group_end as usize));
+        let (mut group, mut block) = self.locate(*range.start());
+        let within = |block: usize| self.firsts.get(block).is_some_and(|first| first <= range.end());
+        while within(block) {
+            let group_end = self.groups.get(group).map_or(self.firsts.len(), |&end| end as usize);
             if source.may_hold(group as u32, key)? {
-                for number in block..group_end {
-                    if !scan_block(number as u32, range, source, each)? {
+                while block < group_end && within(block) {
+                    if !scan_block(block as u32, range, source, each)? {
                         return Ok(false);
                     }
+                    block += 1;
                 }
             }
-            block = group_end;
+            (group, block) = (group + 1, group_end);
         }
         Ok(true)
     }

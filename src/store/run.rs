@@ -1,5 +1,6 @@
 //! Runs as tables: one redb table a run, its blocks, directories and filters as rows.
 
+use super::cache::{Cache, Place};
 use super::flush::number_width;
 use super::record::RunRecord;
 use super::tables::{Doing, RunRows, run_name};
@@ -116,12 +117,14 @@ impl OpenRun {
     /// false; whether it never did.
     pub fn scan(
         &self,
+        cache: &Cache,
         range: &RangeInclusive<Address>,
         each: &mut impl FnMut(Address, u64) -> bool,
     ) -> Result<bool> {
         let key = self.run.prefixes.filter_key(*range.start());
+        let source = Cached { run: self, cache };
         let mut astray = None;
-        let finished = self.run.directory.scan(range, key, self, &mut |entry| match self.id(entry) {
+        let finished = self.run.directory.scan(range, key, &source, &mut |entry| match self.id(entry) {
             Ok(id) => each(entry.address, id),
             Err(error) => {
                 astray = Some(error);
@@ -188,6 +191,29 @@ impl RunSource for OpenRun {
             run.budget.left.fetch_add(unused.len(), Ordering::Relaxed);
         }
         Ok(filter::may_hold(loaded, key))
+    }
+}
+
+/// A run whose blocks are asked for one here, one there, and some again: not one that is read from end to end.
+struct Cached<'r> {
+    run: &'r OpenRun,
+    cache: &'r Cache,
+}
+
+impl RunSource for Cached<'_> {
+    fn block<T>(&self, number: u32, read: impl FnOnce(&[u8]) -> Result<T>) -> Result<T> {
+        let run = self.run.run.number;
+        if let Some(block) = self.cache.get(Place::Block(run, number)) {
+            return read(&block).map_err(|e| e.within(place(run, number)));
+        }
+        self.run.block(number, |bytes| {
+            self.cache.put(Place::Block(run, number), bytes);
+            read(bytes)
+        })
+    }
+
+    fn may_hold(&self, group: u32, key: u64) -> Result<bool> {
+        self.run.may_hold(group, key)
     }
 }
 

@@ -3,6 +3,7 @@
 //! A view is made whole and never changes; writers put the next one in its place. A row that the counters or runs imply
 //! and the snapshot lacks is damage, never absence.
 
+use super::cache::{Cache, Place};
 use super::clusters::ClusterRows;
 use super::file::{COUNTERS, StoreFile};
 use super::frame::{Frame, Kind};
@@ -37,6 +38,7 @@ pub(crate) struct View {
     pub memtable: Memtable,
     pub marks: Marks,
     prefixes: Prefixes,
+    cache: Arc<Cache>,
 }
 
 /// A document in its newest state.
@@ -84,6 +86,7 @@ impl View {
         file: &StoreFile,
         prefixes: Prefixes,
         filters: &Arc<FilterBudget>,
+        cache: Arc<Cache>,
     ) -> Result<(Self, Option<Unfinished>)> {
         let snapshot = file.snapshot()?;
         let counters = Counters::decode(&file.meta(COUNTERS)?).map_err(|e| e.within("meta row counters"))?;
@@ -109,7 +112,7 @@ impl View {
         let marks = Marks::load(&snapshot)?;
         strays::check(&snapshot, file.id(), &counters, &marks)?;
         let memtable = Memtable::new(prefixes);
-        let view = View::open(file.id(), &snapshot, counters, runs, memtable, marks, prefixes)?;
+        let view = View::open(file.id(), &snapshot, counters, runs, memtable, marks, prefixes, cache)?;
         Ok((view, unfinished))
     }
 
@@ -122,7 +125,8 @@ impl View {
         memtable: Memtable,
         marks: Marks,
     ) -> Result<Self> {
-        View::open(self.id, &file.snapshot()?, counters, runs, memtable, marks, self.prefixes)
+        let (prefixes, cache) = (self.prefixes, self.cache.clone());
+        View::open(self.id, &file.snapshot()?, counters, runs, memtable, marks, prefixes, cache)
     }
 
     fn open(
@@ -133,6 +137,7 @@ impl View {
         memtable: Memtable,
         marks: Marks,
         prefixes: Prefixes,
+        cache: Arc<Cache>,
     ) -> Result<Self> {
         let doing = "open the tables";
         Ok(View {
@@ -147,6 +152,7 @@ impl View {
             memtable,
             marks,
             prefixes,
+            cache,
         })
     }
 
@@ -165,12 +171,12 @@ impl View {
         id: ContentId,
         read: impl FnOnce(ContentRecord) -> Result<T>,
     ) -> Result<Option<T>> {
-        framed(Kind::Contents, self.id, &self.contents, id.0, |bytes| read(ContentRecord::decode(bytes)?))
+        self.framed(Kind::Contents, id.0, |bytes| read(ContentRecord::decode(bytes)?))
     }
 
     /// A document that was given out, in its newest state.
     pub fn document(&self, id: DocId) -> Result<StoredDocument> {
-        let document = framed(Kind::Documents, self.id, &self.documents, id.0, |bytes| {
+        let document = self.framed(Kind::Documents, id.0, |bytes| {
             Ok(StoredDocument::recorded(DocumentRecord::decode(bytes)?))
         })?;
         let document = document.ok_or_else(|| missing(Kind::Documents, id.0))?;
@@ -260,7 +266,7 @@ impl View {
         let gone = |id| if keys { self.marks.is_removed(id) } else { self.marks.is_dead(id) };
         let mut each = |address, id| gone(id) || each(address, id);
         for run in &self.runs {
-            if !run.scan(range, &mut each)? {
+            if !run.scan(&self.cache, range, &mut each)? {
                 return Ok(false);
             }
         }
@@ -312,6 +318,25 @@ impl View {
             }
         }
         Ok(())
+    }
+
+    /// Reads a record that was read lately, or out of the frame that holds it; `None` when there is none.
+    fn framed<T>(&self, kind: Kind, id: u64, read: impl FnOnce(&[u8]) -> Result<T>) -> Result<Option<T>> {
+        let (table, cached) = match kind {
+            Kind::Documents => (&self.documents, Place::Document(id)),
+            _ => (&self.contents, Place::Content(id)),
+        };
+        let within = |error: Error| error.within(place(kind, id));
+        if let Some(record) = self.cache.get(cached) {
+            return read(&record).map(Some).map_err(within);
+        }
+        let row = table.range(..=id).doing("read a record")?.next_back();
+        let Some(row) = row.transpose().doing("read a record")? else { return Ok(None) };
+        let record =
+            Frame::of_row(kind, self.id, row.0.value(), row.1.value()).and_then(|frame| frame.record(id));
+        let Some(record) = record.map_err(within)? else { return Ok(None) };
+        self.cache.put(cached, record);
+        read(record).map(Some).map_err(within)
     }
 
     fn framed_from(
@@ -373,21 +398,6 @@ fn missing(kind: Kind, id: u64) -> Error {
 
 fn amendment(id: u64, bytes: &[u8]) -> Result<Amendment> {
     Amendment::decode(bytes).map_err(|e| e.within(format!("row {id} of amendments")))
-}
-
-/// Reads the record with this id out of the frame that holds it, `None` when there is none.
-fn framed<T>(
-    kind: Kind,
-    database: DatabaseId,
-    table: &Rows<u64>,
-    id: u64,
-    read: impl FnOnce(&[u8]) -> Result<T>,
-) -> Result<Option<T>> {
-    let row = table.range(..=id).doing("read a record")?.next_back().transpose().doing("read a record")?;
-    let Some(row) = row else { return Ok(None) };
-    Frame::of_row(kind, database, row.0.value(), row.1.value())
-        .and_then(|frame| frame.record(id)?.map(read).transpose())
-        .map_err(|e| e.within(place(kind, id)))
 }
 
 /// Runs and memtable must index every id once.
