@@ -14,6 +14,9 @@ pub(crate) const HOT: usize = 256;
 /// clusters.
 pub(crate) const YIELD_OF_HOT: usize = 16;
 
+/// Addresses that are looked up together.
+const AHEAD: usize = 32;
+
 /// Which families of terms a candidate was found by.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FoundBy {
@@ -76,6 +79,7 @@ pub(crate) struct Candidates {
 impl<'a, R: Reader> Search<'a, R> {
     /// Begins with the content of the same text.
     pub fn new(reader: &'a R, indexing: &'a Indexing, sketch: &'a Sketch) -> Result<Self> {
+        reader.foresee(&[Indexing::content(&sketch.hash)]);
         let same = reader.find_content(&sketch.hash)?;
         let found = same.into_iter().map(|(content, _)| (content, FoundBy::CONTENT)).collect();
         let (before, yielded) = (ContentId(u64::MAX), Vec::new());
@@ -90,18 +94,40 @@ impl<'a, R: Reader> Search<'a, R> {
 
     /// Contents that share a band.
     pub fn bands(mut self) -> Result<Self> {
-        for address in
-            self.sketch.signature.iter().flat_map(|signature| self.indexing.bands.addresses(signature))
-        {
-            self.term(address, FoundBy::BAND)?;
+        let signature = self.sketch.signature.iter();
+        let addresses: Vec<Address> =
+            signature.flat_map(|signature| self.indexing.bands.addresses(signature)).collect();
+        for some in addresses.chunks(AHEAD) {
+            self.reader.foresee(some);
+            for &address in some {
+                self.term(address, FoundBy::BAND)?;
+            }
         }
         Ok(self)
     }
 
     /// Contents and passages that share a sample value.
-    pub fn samples(mut self) -> Result<Self> {
-        for &value in self.sketch.sample.values() {
-            self.term(Indexing::sample_value(value), FoundBy::SAMPLE)?;
+    pub fn samples(self) -> Result<Self> {
+        self.containers(0.0)
+    }
+
+    /// Contents and passages that share a sample value, of those that have at least this share of the sketch all.
+    ///
+    /// One that lacks d values of n at most has one of any d + 1. It was posted under all its values up to one of its own, so it
+    /// is found by one of the d + 1 lowest, or by what it was posted under at all. Hot values are not followed to their
+    /// end, and do not count.
+    pub fn containers(mut self, share: f64) -> Result<Self> {
+        let values = self.sketch.sample.values();
+        let mut needed = 1 + most_lacking(values.len(), share);
+        let mut rest = values;
+        while needed > 0 && !rest.is_empty() {
+            let (some, others) = rest.split_at(rest.len().min(needed).min(AHEAD));
+            rest = others;
+            let addresses: Vec<Address> = some.iter().map(|&value| Indexing::sample_value(value)).collect();
+            self.reader.foresee(&addresses);
+            for &address in &addresses {
+                needed -= usize::from(self.term(address, FoundBy::SAMPLE)?);
+            }
         }
         Ok(self)
     }
@@ -124,7 +150,8 @@ impl<'a, R: Reader> Search<'a, R> {
         Ok(self)
     }
 
-    fn term(&mut self, address: Address, by: FoundBy) -> Result<()> {
+    /// Collects what has a term; whether it was followed to its end.
+    fn term(&mut self, address: Address, by: FoundBy) -> Result<bool> {
         let before = self.found.len();
         let (found, end) = (&mut self.found, self.before);
         self.reader.scan(&(address..=address), &mut |_, id| {
@@ -133,12 +160,13 @@ impl<'a, R: Reader> Search<'a, R> {
             }
             id < end.0 && found.len() - before <= HOT
         })?;
-        if self.found.len() - before > HOT {
+        let hot = self.found.len() - before > HOT;
+        if hot {
             self.found.truncate(before + YIELD_OF_HOT);
             self.yielded.extend_from_slice(&self.found[before..]);
             self.bounded = true;
         }
-        Ok(())
+        Ok(!hot)
     }
 
     /// What was found, with the tops of the clusters of what hot terms yielded.
@@ -153,6 +181,11 @@ impl<'a, R: Reader> Search<'a, R> {
         merge(&mut self.found);
         Ok(Candidates { list: self.found, bounded: self.bounded })
     }
+}
+
+/// How many of n values may lack where at least this share of them is there.
+fn most_lacking(n: usize, share: f64) -> usize {
+    (0..n).rev().find(|&lacking| (n - lacking) as f64 / n as f64 >= share).unwrap_or(0)
 }
 
 /// Sorts candidates and makes one of those with one number.

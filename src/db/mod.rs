@@ -19,6 +19,7 @@ mod writer;
 mod add;
 mod remove;
 mod expire;
+mod passing;
 mod query;
 mod clusters;
 mod pairs;

@@ -2,12 +2,13 @@
 //! costs no walk down a tree.
 //!
 //! What may lie here never changes: blocks and records are written once, and numbers of runs, contents and documents are
-//! never given again. What is over the share goes by age: rows that were not asked for while half of the share was
+//! never given again. What a view does not have is noted for that view alone. What is over the share goes by age: rows that were not asked for while half of the share was
 //! filled anew (two generations, so that a look-up changes next to nothing).
 
 use crate::text::rabin::mix;
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 const SHARDS: usize = 16;
@@ -23,6 +24,10 @@ pub(crate) enum Place {
     Content(u64),
     /// The record of a document, as it was written.
     Document(u64),
+    /// Of a view by its number: that a content has no rows of holders.
+    Alone(u64, u64),
+    /// Of a view by its number: that a document has no amendment.
+    Unamended(u64, u64),
 }
 
 impl Place {
@@ -99,12 +104,18 @@ pub(crate) struct Cache {
     shards: [Mutex<Shard>; SHARDS],
     /// The most bytes of a generation of a shard.
     most: usize,
+    views: AtomicU64,
 }
 
 impl Cache {
     /// A cache of at most so many bytes.
     pub fn new(bytes: usize) -> Arc<Self> {
-        Arc::new(Cache { shards: Default::default(), most: bytes / SHARDS / 2 })
+        Arc::new(Cache { shards: Default::default(), most: bytes / SHARDS / 2, views: AtomicU64::new(0) })
+    }
+
+    /// A number for a view.
+    pub fn next_view(&self) -> u64 {
+        self.views.fetch_add(1, Ordering::Relaxed)
     }
 
     fn shard(&self, place: Place) -> MutexGuard<'_, Shard> {
@@ -120,7 +131,8 @@ impl Cache {
     /// Keeps what was read from a place.
     pub fn put(&self, place: Place, row: &[u8]) {
         if row.len() + OVERHEAD <= self.most {
-            self.shard(place).put(place, Arc::from(row), self.most);
+            let row = Arc::from(row);
+            self.shard(place).put(place, row, self.most);
         }
     }
 

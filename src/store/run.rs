@@ -6,7 +6,7 @@ use super::record::RunRecord;
 use super::tables::{Doing, RunRows, run_name};
 use crate::error::{Error, Result};
 use crate::index::block::{Block, Entry};
-use crate::index::filter;
+use crate::index::filter::{self, Probe};
 use crate::index::run::{Cursor, Directory, Position, RunSink, RunSource};
 use crate::index::term::{Address, Prefixes, Space};
 use redb::{ReadOnlyTable, ReadTransaction, ReadableTableMetadata, Table, TableDefinition};
@@ -28,6 +28,10 @@ pub(crate) struct FilterBudget {
 impl FilterBudget {
     pub fn new(bytes: usize) -> Arc<Self> {
         Arc::new(FilterBudget { left: AtomicUsize::new(bytes) })
+    }
+
+    fn has(&self, bytes: u64) -> bool {
+        self.left.load(Ordering::Relaxed) as u64 >= bytes
     }
 
     fn take(&self, bytes: usize) -> bool {
@@ -55,6 +59,7 @@ impl Run {
         budget: Arc<FilterBudget>,
     ) -> Self {
         let filters = (0..directory.groups()).map(|_| OnceLock::new()).collect();
+        let directory = directory.with_jump();
         Run { number, record, directory, prefixes, filters, budget }
     }
 
@@ -119,12 +124,12 @@ impl OpenRun {
         &self,
         cache: &Cache,
         range: &RangeInclusive<Address>,
+        probe: Probe,
         each: &mut impl FnMut(Address, u64) -> bool,
     ) -> Result<bool> {
-        let key = self.run.prefixes.filter_key(*range.start());
         let source = Cached { run: self, cache };
         let mut astray = None;
-        let finished = self.run.directory.scan(range, key, &source, &mut |entry| match self.id(entry) {
+        let finished = self.run.directory.scan(range, probe, &source, &mut |entry| match self.id(entry) {
             Ok(id) => each(entry.address, id),
             Err(error) => {
                 astray = Some(error);
@@ -132,6 +137,12 @@ impl OpenRun {
             }
         })?;
         astray.map_or(Ok(finished), Err)
+    }
+
+    /// Reads what filters will be asked about an address: see [`filter::touch`].
+    pub fn touch(&self, address: Address, probe: Probe) -> u8 {
+        let filter = self.run.filters.get(self.run.directory.locate(address)).and_then(OnceLock::get);
+        filter.map_or(0, |bytes| filter::touch(bytes, probe))
     }
 
     /// The last entry of a block, `None` of one that is not there.
@@ -174,11 +185,15 @@ impl RunSource for OpenRun {
         read().map_err(|e| e.within(place(*run, number)))
     }
 
-    fn may_hold(&self, group: u32, key: u64) -> Result<bool> {
+    fn may_hold(&self, group: u32, probe: Probe) -> Result<bool> {
         let run = &*self.run;
         let Some(slot) = run.filters.get(group as usize) else { return Ok(true) };
         if let Some(loaded) = slot.get() {
-            return Ok(filter::may_hold(loaded, key));
+            return Ok(filter::passes(loaded, probe));
+        }
+        // A filter that may not stay costs more than the block that it may spare.
+        if !run.budget.has(run.record.filter_bytes / u64::from(run.record.groups.max(1))) {
+            return Ok(true);
         }
         let stored = row(&self.rows, FILTERS + group, run.number)?;
         self.check_filter(group, stored.value())?;
@@ -190,7 +205,7 @@ impl RunSource for OpenRun {
         if let Some(unused) = unused {
             run.budget.left.fetch_add(unused.len(), Ordering::Relaxed);
         }
-        Ok(filter::may_hold(loaded, key))
+        Ok(filter::passes(loaded, probe))
     }
 }
 
@@ -212,8 +227,8 @@ impl RunSource for Cached<'_> {
         })
     }
 
-    fn may_hold(&self, group: u32, key: u64) -> Result<bool> {
-        self.run.may_hold(group, key)
+    fn may_hold(&self, group: u32, probe: Probe) -> Result<bool> {
+        self.run.may_hold(group, probe)
     }
 }
 

@@ -15,6 +15,7 @@ use super::strays;
 use super::tables::{self, Doing};
 use crate::error::{Error, Result};
 use crate::id::{ContentId, DatabaseId, DocId};
+use crate::index::filter::Probe;
 use crate::index::memtable::{MOST_NUMBERS, Memtable};
 use crate::index::run::Directory;
 use crate::index::term::{Address, Prefixes, Space};
@@ -39,6 +40,8 @@ pub(crate) struct View {
     pub marks: Marks,
     prefixes: Prefixes,
     cache: Arc<Cache>,
+    /// No other view has it.
+    number: u64,
 }
 
 /// A document in its newest state.
@@ -152,6 +155,7 @@ impl View {
             memtable,
             marks,
             prefixes,
+            number: cache.next_view(),
             cache,
         })
     }
@@ -180,10 +184,23 @@ impl View {
             Ok(StoredDocument::recorded(DocumentRecord::decode(bytes)?))
         })?;
         let document = document.ok_or_else(|| missing(Kind::Documents, id.0))?;
-        match self.amendments.get(id.0).doing("read a document")? {
-            Some(row) => Ok(document.amended(&amendment(id.0, row.value())?)),
+        match self.amendment(id)? {
+            Some(amendment) => Ok(document.amended(&amendment)),
             None => Ok(document),
         }
+    }
+
+    /// What changed of a document since its record was written.
+    fn amendment(&self, id: DocId) -> Result<Option<Amendment>> {
+        let unamended = Place::Unamended(self.number, id.0);
+        if self.cache.get(unamended).is_some() {
+            return Ok(None);
+        }
+        let row = self.amendments.get(id.0).doing("read the amendments")?;
+        if row.is_none() {
+            self.cache.put(unamended, &[]);
+        }
+        row.map(|row| amendment(id.0, row.value())).transpose()
     }
 
     /// Calls `each` with every living document from `first` on, in its newest state, until it returns false.
@@ -216,12 +233,16 @@ impl View {
     /// The documents that hold a living content founded by `founder`.
     pub fn holders(&self, content: ContentId, founder: DocId) -> Result<IdSet> {
         let mut set = IdSet::new();
-        for row in self.holders.range((content.0, 0)..=(content.0, u64::MAX)).doing("read the holders")? {
-            let (key, bitmap) = row.doing("read the holders")?;
-            postings::decode_into(&mut set, key.value().1, bitmap.value())
-                .map_err(|e| e.within(format!("row {:?} of holders", key.value())))?;
+        let alone = Place::Alone(self.number, content.0);
+        if self.cache.get(alone).is_none() {
+            for row in self.holders.range((content.0, 0)..=(content.0, u64::MAX)).doing("read the holders")? {
+                let (key, bitmap) = row.doing("read the holders")?;
+                postings::decode_into(&mut set, key.value().1, bitmap.value())
+                    .map_err(|e| e.within(format!("row {:?} of holders", key.value())))?;
+            }
         }
         if set.is_empty() {
+            self.cache.put(alone, &[]);
             set.insert(self.lone_holder(content, founder)?.0);
         }
         Ok(set)
@@ -229,9 +250,7 @@ impl View {
 
     /// The founder, of a content without rows of holders: a dead one has none either.
     fn lone_holder(&self, content: ContentId, founder: DocId) -> Result<DocId> {
-        let amended = self.amendments.get(founder.0).doing("read the amendments")?;
-        let amended = amended.map(|row| amendment(founder.0, row.value())).transpose()?;
-        let left = amended.is_some_and(|amended| amended.content != content.0);
+        let left = self.amendment(founder)?.is_some_and(|amended| amended.content != content.0);
         match left || self.marks.is_removed(founder.0) {
             true => Err(Error::corrupt(
                 format!("content {content}"),
@@ -255,6 +274,17 @@ impl View {
         Ok(document == founder && rows.next().is_none())
     }
 
+    /// Has filters at hand for look-ups of these addresses, which wait for memory together instead of one by one.
+    pub fn foresee(&self, addresses: &[Address]) {
+        let mut read = 0;
+        for &address in addresses {
+            let probe = Probe::new(self.prefixes.filter_key(address));
+            self.runs.iter().for_each(|run| read ^= run.touch(address, probe));
+            read ^= self.memtable.touch(probe);
+        }
+        std::hint::black_box(read);
+    }
+
     /// Calls `each` with the address and id of every posting within the range until it returns false; whether it never
     /// did. Ids of one address come in ascending order; dead contents and removed documents are left out.
     pub fn scan(
@@ -265,8 +295,9 @@ impl View {
         let keys = range.start().space() == Space::KEYS;
         let gone = |id| if keys { self.marks.is_removed(id) } else { self.marks.is_dead(id) };
         let mut each = |address, id| gone(id) || each(address, id);
+        let probe = Probe::new(self.prefixes.filter_key(*range.start()));
         for run in &self.runs {
-            if !run.scan(&self.cache, range, &mut each)? {
+            if !run.scan(&self.cache, range, probe, &mut each)? {
                 return Ok(false);
             }
         }
