@@ -7,9 +7,7 @@
 mod common;
 
 use common::{Random, machine, percentile};
-use sketchdb::{
-    ContentHash, Database, Kept, Measure, Options, Params, Query, Simhash, Sketch, Sketcher, TableDesign,
-};
+use sketchdb::{ContentHash, Database, Kept, Measure, Options, Params, Query, Simhash, Sketch, Sketcher};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -125,6 +123,27 @@ fn tell(db: &Database, name: &str, sketches: &[Sketch], rounds: usize) {
     }
 }
 
+/// A tenth as many simhashes as are stored, a tenth of them planted, looked for in one pass.
+fn sweep(db: &Database, count: u64) {
+    let asked = (count / 10).min(1_000_000);
+    let simhashes: Vec<Simhash> = (0..asked)
+        .map(|i| if i % 10 == 0 { Simhash(near(i).0) } else { Simhash(simhash(1 << 41 | i)) })
+        .collect();
+    let began = Instant::now();
+    let close = db.sweep(&simhashes, 3).expect("sweep");
+    let took = began.elapsed().as_secs_f64();
+    let planted = close.iter().filter(|close| close.asked % 10 == 0 && close.id.0 == close.asked as u64);
+    println!(
+        "  a sweep of {asked} over all: {took:.1} s, {:.2} million stored simhashes/s, {:.1} billion pairs/s; {} of {} planted found, {} in all; peak memory {:.0} MB",
+        count as f64 / took / 1e6,
+        count as f64 * asked as f64 / took / 1e9,
+        planted.count(),
+        asked.div_ceil(10),
+        close.len(),
+        peak()
+    );
+}
+
 fn main() {
     machine();
     let number = |name| std::env::var(name).ok().and_then(|value: String| value.parse().ok());
@@ -164,11 +183,16 @@ fn main() {
         answer.matches.iter().any(|m| m.id.0 == *number && m.hamming == Some(*distance))
     });
     println!("  planted at distances 1 to 3: {} of {} found", found.count(), planted.len());
+    sweep(&db, count);
     let all: Vec<u64> = (0..count.min(10_000_000)).map(simhash).collect();
     let mut took = time(&strangers[..10], |sketch| {
         let own = sketch.simhash.expect("a simhash");
         all.iter().filter(|&&other| own.distance(Simhash(other)) <= 3).count()
     });
     println!("  a scan of {} in memory: {:.0} us", all.len(), percentile(&mut took, 50));
-    let _ = TableDesign::new(3, Some(tables));
+    let bytes = 8.0 * all.len() as f64;
+    let sum = common::median(5, || {
+        std::hint::black_box(all.iter().fold(0u64, |sum, &simhash| sum.wrapping_add(simhash)));
+    });
+    println!("  memory is read at {:.1} GB/s", bytes / sum.as_secs_f64() / 1e9);
 }

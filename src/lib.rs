@@ -46,10 +46,10 @@ mod db;
 pub mod fuzzing;
 
 pub use db::{
-    Accept, AddOptions, Added, Answer, Cluster, ClusterOptions, ClusterRule, Clusters, Compacted, Compared,
-    Confirm, CurvePoint, Damage, Database, Dedup, DedupOptions, Document, Duplicate, FoundBy, Keep, Kept,
-    Match, Measure, Merged, Options, Pair, PairEvent, PairOptions, PairSummary, Params, Policy, Progress,
-    Query, RepresentativeRule, Salvaged, Stats, Stored, Verdict, Verified, compare,
+    Accept, AddOptions, Added, Answer, Close, Cluster, ClusterOptions, ClusterRule, Clusters, Compacted,
+    Compared, Confirm, CurvePoint, Damage, Database, Dedup, DedupOptions, Document, Duplicate, FoundBy, Keep,
+    Kept, Match, Measure, Merged, Options, Pair, PairEvent, PairOptions, PairSummary, Params, Policy,
+    Progress, Query, RepresentativeRule, Salvaged, Stats, Stored, Verdict, Verified, compare,
 };
 pub use error::{Error, Result};
 pub use id::{ClusterId, ContentHash, ContentId, DatabaseId, DocId};

@@ -22,7 +22,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 /// What belongs to the process that opens a database, not to the file.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Bytes of memory for caches; 256 MiB by default. Half is redb's page cache, an eighth holds filters; the memtable
+    /// Bytes of memory for caches; 256 MiB by default. Half is for what was read lately, an eighth holds filters; the memtable
     /// (at most some 40 MiB) and the directories of the runs (8 bytes for a block of 4 KB) come on top.
     pub memory: usize,
     /// Never write: many processes may read one file at once. A file that its writer did not close is refused.
@@ -126,9 +126,7 @@ impl Database {
     }
 
     pub(super) fn load(disk: Arc<dyn Disk>, options: Options, path: &Path) -> Result<Self> {
-        // Writers need pages of redb's more than rows that they read.
-        let rows = options.memory / if options.read_only { 4 } else { 8 };
-        let pages = options.memory / 2 - rows;
+        let (rows, pages) = shares(&options);
         let file = match options.read_only {
             true => StoreFile::open_read_only(Box::new(disk.clone()), pages, path)?,
             false => StoreFile::open_writable(Box::new(disk.clone()), pages)?,
@@ -262,6 +260,11 @@ impl Database {
         &self.filters
     }
 
+    /// Bytes that index blocks and records read lately take.
+    pub fn cached_bytes(&self) -> usize {
+        self.view().cached_bytes()
+    }
+
     /// Bytes that caches may take.
     pub(crate) fn memory(&self) -> usize {
         self.memory
@@ -277,6 +280,16 @@ impl Database {
 
     pub(crate) fn disk(&self) -> &dyn Disk {
         &*self.disk
+    }
+}
+
+/// Bytes for rows that were read lately, and for redb's pages: half of what is allowed. Writers change pages; readers have most
+/// of what they read as rows, and need pages to get there.
+fn shares(options: &Options) -> (usize, usize) {
+    let (half, eighth) = (options.memory / 2, options.memory / 8);
+    match options.read_only {
+        true => (half - eighth, eighth),
+        false => (eighth, half - eighth),
     }
 }
 

@@ -101,21 +101,23 @@ impl Shard {
 /// Rows that were read lately.
 #[derive(Debug)]
 pub(crate) struct Cache {
-    shards: [Mutex<Shard>; SHARDS],
-    /// The most bytes of a generation of a shard.
-    most: usize,
+    blocks: Share,
+    /// A quarter of it: a record is a tenth of a block or less, and blocks that are asked for once must not push them out.
+    records: Share,
     views: AtomicU64,
 }
 
-impl Cache {
-    /// A cache of at most so many bytes.
-    pub fn new(bytes: usize) -> Arc<Self> {
-        Arc::new(Cache { shards: Default::default(), most: bytes / SHARDS / 2, views: AtomicU64::new(0) })
-    }
+/// A part of a cache.
+#[derive(Debug)]
+struct Share {
+    shards: [Mutex<Shard>; SHARDS],
+    /// The most bytes of a generation of a shard.
+    most: usize,
+}
 
-    /// A number for a view.
-    pub fn next_view(&self) -> u64 {
-        self.views.fetch_add(1, Ordering::Relaxed)
+impl Share {
+    fn new(bytes: usize) -> Self {
+        Share { shards: Default::default(), most: bytes / SHARDS / 2 }
     }
 
     fn shard(&self, place: Place) -> MutexGuard<'_, Shard> {
@@ -123,26 +125,50 @@ impl Cache {
         self.shards[number].lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The row from a place, when it is here.
-    pub fn get(&self, place: Place) -> Option<Arc<[u8]>> {
-        self.shard(place).get(place, self.most)
-    }
-
-    /// Keeps what was read from a place.
-    pub fn put(&self, place: Place, row: &[u8]) {
-        if row.len() + OVERHEAD <= self.most {
-            let row = Arc::from(row);
-            self.shard(place).put(place, row, self.most);
-        }
-    }
-
-    /// Bytes that are taken.
-    pub fn bytes(&self) -> usize {
+    fn bytes(&self) -> usize {
         let of = |shard: &Mutex<Shard>| {
             let shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
             shard.young_bytes + shard.old_bytes
         };
         self.shards.iter().map(of).sum()
+    }
+}
+
+impl Cache {
+    /// A cache of at most so many bytes.
+    pub fn new(bytes: usize) -> Arc<Self> {
+        let records = bytes / 4;
+        let views = AtomicU64::new(0);
+        Arc::new(Cache { blocks: Share::new(bytes - records), records: Share::new(records), views })
+    }
+
+    /// A number for a view.
+    pub fn next_view(&self) -> u64 {
+        self.views.fetch_add(1, Ordering::Relaxed)
+    }
+
+    fn share(&self, place: Place) -> &Share {
+        if matches!(place, Place::Block(..)) { &self.blocks } else { &self.records }
+    }
+
+    /// The row from a place, when it is here.
+    pub fn get(&self, place: Place) -> Option<Arc<[u8]>> {
+        let share = self.share(place);
+        share.shard(place).get(place, share.most)
+    }
+
+    /// Keeps what was read from a place.
+    pub fn put(&self, place: Place, row: &[u8]) {
+        let share = self.share(place);
+        if row.len() + OVERHEAD <= share.most {
+            let row = Arc::from(row);
+            share.shard(place).put(place, row, share.most);
+        }
+    }
+
+    /// Bytes that are taken.
+    pub fn bytes(&self) -> usize {
+        self.blocks.bytes() + self.records.bytes()
     }
 }
 
