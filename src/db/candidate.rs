@@ -199,3 +199,62 @@ fn merge(found: &mut Vec<(ContentId, FoundBy)>) {
         same
     });
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::db::measures::measure;
+    use crate::db::{Database, Document, Options, Params, Policy};
+    use crate::text::rabin::mix;
+
+    /// A part of one of few long texts, with some words exchanged.
+    fn text(number: u64) -> String {
+        let draw = mix(number);
+        let (source, start, length) =
+            (draw % 5, draw >> 8 & 511, 10 + (draw >> 20) % [60, 300, 2500][number as usize % 3]);
+        let rare = 2 + (draw >> 40) % 60;
+        let word = |at: u64| match mix(at ^ draw) % rare {
+            0 => format!("x{} ", mix(at ^ draw) % 1000),
+            _ => format!("w{source}x{at} "),
+        };
+        (start..start + length).map(word).collect()
+    }
+
+    #[test]
+    fn the_lowest_values_find_every_container() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("contained.sketchdb");
+        Database::create(&path, &Params::default()).unwrap();
+        let db = Database::open(&path, Options { flush_contents: 400, ..Options::default() }).unwrap();
+        // Enough for hot values.
+        for numbers in [0..1000u64, 1000..1500] {
+            let document = |number| {
+                let sketch = db.sketch(text(number)).unwrap();
+                Document { key: format!("{number}"), sketch, seen_at: None }
+            };
+            db.add_batch(numbers.map(document).collect(), Policy::Everything).unwrap();
+        }
+        let view = db.view();
+        let (mut found, mut fewer) = (0, 0);
+        for number in 5000..5100 {
+            let sketch = db.sketch(text(number)).unwrap();
+            for share in [0.2, 0.5, 0.7, 0.9, 1.0] {
+                let search = || Search::new(&*view, db.indexing(), &sketch).unwrap();
+                let (all, some) = (search().samples().unwrap(), search().containers(share).unwrap());
+                let [all, some] = [all, some].map(|search| search.candidates().unwrap().list);
+                fewer += usize::from(some.len() < all.len());
+                let containers = |list: &[(ContentId, FoundBy)]| -> Vec<ContentId> {
+                    let contains = |content: &ContentId| {
+                        let measures = measure(&*view, &sketch, *content).unwrap();
+                        measures.containment.is_some_and(|estimate| estimate.value >= share)
+                    };
+                    list.iter().map(|candidate| candidate.0).filter(contains).collect()
+                };
+                let expected = containers(&all);
+                found += expected.len();
+                assert_eq!(containers(&some), expected, "text {number}, share {share}");
+            }
+        }
+        assert!(found > 1000 && fewer > 100, "{found} found, fewer looked at in {fewer}");
+    }
+}

@@ -154,6 +154,7 @@ mod tests {
     use super::*;
     use crate::db::{Document, Measure, Options, Params, Policy, Query};
     use crate::id::ContentHash;
+    use crate::sketch::Sketch;
     use crate::text::rabin::mix;
 
     /// A simhash near one of few, so that many are close to each other.
@@ -175,7 +176,7 @@ mod tests {
             let blank = db.sketch("").unwrap();
             let sketch = |number: u64| {
                 let hash = ContentHash([mix(number).to_le_bytes(), [7; 8]].concat().try_into().unwrap());
-                crate::Sketch { hash, simhash: Some(simhash(number)), ..blank.clone() }
+                Sketch { hash, simhash: Some(simhash(number)), ..blank.clone() }
             };
             for numbers in [0..700u64, 700..1000] {
                 let document =
@@ -195,7 +196,7 @@ mod tests {
                 let query = Query { by: Some(Measure::Hamming(distance)), ..Query::default() };
                 let mut queried = Vec::new();
                 for (number, &simhash) in asked.iter().enumerate() {
-                    let sketch = crate::Sketch { simhash: Some(simhash), ..blank.clone() };
+                    let sketch = Sketch { simhash: Some(simhash), ..blank.clone() };
                     let answer = db.query(&sketch, &query).unwrap();
                     queried.extend(answer.matches.iter().map(|m| (number, m.id.0, m.hamming.unwrap())));
                 }
