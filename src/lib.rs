@@ -23,7 +23,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! - [`Database`]: `create`, `open`, `add`, `add_batch`, `remove`, `expire`; `query`, `get`, `pairs`, `clusters`, `stats`;
+//! - [`Database`]: `create`, `open`, `add`, `add_batch`, `remove`, `expire`; `query`, `sweep`, `get`, `pairs`, `clusters`, `stats`;
 //!   `compact`, `rebuild`, `salvage`, `merge`, `export`, `import`, `verify`. It is `Send + Sync`; `add` takes `&self`.
 //! - [`Dedup`] says which documents of a collection to keep.
 //! - [`Params`] belong to the file, [`Options`] to the process.

@@ -76,6 +76,13 @@ impl StoredDocument {
     }
 }
 
+/// What all views of a file have in common.
+struct Shared {
+    id: DatabaseId,
+    prefixes: Prefixes,
+    cache: Arc<Cache>,
+}
+
 /// A run that a merge was building when the file was closed.
 pub(crate) struct Unfinished {
     pub number: u64,
@@ -115,7 +122,8 @@ impl View {
         let marks = Marks::load(&snapshot)?;
         strays::check(&snapshot, file.id(), &counters, &marks)?;
         let memtable = Memtable::new(prefixes);
-        let view = View::open(file.id(), &snapshot, counters, runs, memtable, marks, prefixes, cache)?;
+        let shared = Shared { id: file.id(), prefixes, cache };
+        let view = View::open(shared, &snapshot, counters, runs, memtable, marks)?;
         Ok((view, unfinished))
     }
 
@@ -128,19 +136,17 @@ impl View {
         memtable: Memtable,
         marks: Marks,
     ) -> Result<Self> {
-        let (prefixes, cache) = (self.prefixes, self.cache.clone());
-        View::open(self.id, &file.snapshot()?, counters, runs, memtable, marks, prefixes, cache)
+        let shared = Shared { id: self.id, prefixes: self.prefixes, cache: self.cache.clone() };
+        View::open(shared, &file.snapshot()?, counters, runs, memtable, marks)
     }
 
     fn open(
-        id: DatabaseId,
+        Shared { id, prefixes, cache }: Shared,
         snapshot: &ReadTransaction,
         counters: Counters,
         runs: Vec<Arc<Run>>,
         memtable: Memtable,
         marks: Marks,
-        prefixes: Prefixes,
-        cache: Arc<Cache>,
     ) -> Result<Self> {
         let doing = "open the tables";
         Ok(View {
