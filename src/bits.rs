@@ -109,28 +109,28 @@ impl EliasFano {
     /// Calls `each(index, value)` for every value from the first one ≥ `from`, until it returns false.
     /// Bytes that are no such code yield at most `count` values: garbage, but bounded.
     pub fn scan_from(&self, bytes: &[u8], from: u64, mut each: impl FnMut(usize, u64) -> bool) {
-        let (mut at, mut index, mut high) = self.skip_to_high(bytes, from >> self.low_width);
-        while at < self.upper_bits && index < self.count {
-            let word = field(bytes, at, 56);
-            if word == 0 {
-                let step = 56.min(self.upper_bits - at);
-                at += step;
-                high += step as u64;
-                continue;
+        let (mut at, mut index) = self.skip_to_high(bytes, from >> self.low_width);
+        while at < self.upper_bits {
+            let mut ones = field(bytes, at, 56.min(self.upper_bits - at) as u32);
+            while ones != 0 {
+                if index == self.count {
+                    return;
+                }
+                // What stands before a 1 and is none is a step of the high part.
+                let high = (at + ones.trailing_zeros() as usize - index) as u64;
+                let value = high << self.low_width | self.low(bytes, index);
+                if value >= from && !each(index, value) {
+                    return;
+                }
+                ones &= ones - 1;
+                index += 1;
             }
-            let zeros = word.trailing_zeros() as usize;
-            high += zeros as u64;
-            at += zeros + 1;
-            let value = high << self.low_width | self.low(bytes, index);
-            if value >= from && !each(index, value) {
-                return;
-            }
-            index += 1;
+            at += 56;
         }
     }
 
-    /// The bit position, value index and high part where the values with high part `target` begin.
-    fn skip_to_high(&self, bytes: &[u8], target: u64) -> (usize, usize, u64) {
+    /// The bit position and the index of the value where the values with high part `target` begin.
+    fn skip_to_high(&self, bytes: &[u8], target: u64) -> (usize, usize) {
         let (mut at, mut zeros) = (0usize, 0u64);
         while at + 56 <= self.upper_bits {
             let in_word = 56 - u64::from(field(bytes, at, 56).count_ones());
@@ -144,10 +144,11 @@ impl EliasFano {
             zeros += 1 - field(bytes, at, 1);
             at += 1;
         }
-        (at, at - zeros as usize, zeros)
+        (at, at - zeros as usize)
     }
 
     /// All values.
+    #[cfg(test)]
     pub fn decode(&self, bytes: &[u8]) -> Vec<u64> {
         let mut values = Vec::with_capacity(self.count.min(bytes.len() * 8));
         self.scan_from(bytes, 0, |_, value| {

@@ -200,8 +200,8 @@ impl RunSource for Rows<'_> {
         read(self.0.get(number as usize + 1).copied().unwrap_or_default())
     }
 
-    fn may_hold(&self, group: u32, key: u64) -> Result<bool> {
-        Ok(self.0.get(group as usize).is_none_or(|row| filter::may_hold(row, key)))
+    fn may_hold(&self, group: u32, probe: filter::Probe) -> Result<bool> {
+        Ok(self.0.get(group as usize).is_none_or(|row| filter::passes(row, probe)))
     }
 }
 
@@ -219,8 +219,8 @@ fn run(bytes: &[u8]) {
     let mut most =
         rows.0.iter().filter_map(|row| Block::parse(row).ok()).map(|block| block.len()).sum::<usize>();
     let prefixes = Prefixes { simhash: 16 };
-    let key = prefixes.filter_key(address(0));
-    let _ = directory.scan(&(address(0)..=address(48)), key, &rows, &mut |entry| {
+    let probe = filter::Probe::new(prefixes.filter_key(address(0)));
+    let _ = directory.clone().with_jump().scan(&(address(0)..=address(48)), probe, &rows, &mut |entry| {
         assert!(entry.address >= address(0) && entry.address <= address(48));
         most = most.checked_sub(1).expect("no more entries than the blocks have");
         true

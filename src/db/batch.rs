@@ -353,6 +353,10 @@ impl Reader for Batch<'_> {
         Ok(())
     }
 
+    fn foresee(&self, addresses: &[Address]) {
+        self.view.foresee(addresses);
+    }
+
     fn content<T>(&self, id: ContentId, read: impl FnOnce(ContentRecord) -> Result<T>) -> Result<T> {
         match Self::added(&self.contents, id.0) {
             Some(bytes) => read(ContentRecord::decode(bytes)?),

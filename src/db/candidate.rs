@@ -14,6 +14,9 @@ pub(crate) const HOT: usize = 256;
 /// clusters.
 pub(crate) const YIELD_OF_HOT: usize = 16;
 
+/// Addresses that are looked up together.
+const AHEAD: usize = 32;
+
 /// Which families of terms a candidate was found by.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FoundBy {
@@ -76,6 +79,7 @@ pub(crate) struct Candidates {
 impl<'a, R: Reader> Search<'a, R> {
     /// Begins with the content of the same text.
     pub fn new(reader: &'a R, indexing: &'a Indexing, sketch: &'a Sketch) -> Result<Self> {
+        reader.foresee(&[Indexing::content(&sketch.hash)]);
         let same = reader.find_content(&sketch.hash)?;
         let found = same.into_iter().map(|(content, _)| (content, FoundBy::CONTENT)).collect();
         let (before, yielded) = (ContentId(u64::MAX), Vec::new());
@@ -90,18 +94,40 @@ impl<'a, R: Reader> Search<'a, R> {
 
     /// Contents that share a band.
     pub fn bands(mut self) -> Result<Self> {
-        for address in
-            self.sketch.signature.iter().flat_map(|signature| self.indexing.bands.addresses(signature))
-        {
-            self.term(address, FoundBy::BAND)?;
+        let signature = self.sketch.signature.iter();
+        let addresses: Vec<Address> =
+            signature.flat_map(|signature| self.indexing.bands.addresses(signature)).collect();
+        for some in addresses.chunks(AHEAD) {
+            self.reader.foresee(some);
+            for &address in some {
+                self.term(address, FoundBy::BAND)?;
+            }
         }
         Ok(self)
     }
 
     /// Contents and passages that share a sample value.
-    pub fn samples(mut self) -> Result<Self> {
-        for &value in self.sketch.sample.values() {
-            self.term(Indexing::sample_value(value), FoundBy::SAMPLE)?;
+    pub fn samples(self) -> Result<Self> {
+        self.containers(0.0)
+    }
+
+    /// Contents and passages that share a sample value, of those that have at least this share of the sketch all.
+    ///
+    /// One that lacks d values of n at most has one of any d + 1. It was posted under all its values up to one of its own, so it
+    /// is found by one of the d + 1 lowest, or by what it was posted under at all. Hot values are not followed to their
+    /// end, and do not count.
+    pub fn containers(mut self, share: f64) -> Result<Self> {
+        let values = self.sketch.sample.values();
+        let mut needed = 1 + most_lacking(values.len(), share);
+        let mut rest = values;
+        while needed > 0 && !rest.is_empty() {
+            let (some, others) = rest.split_at(rest.len().min(needed).min(AHEAD));
+            rest = others;
+            let addresses: Vec<Address> = some.iter().map(|&value| Indexing::sample_value(value)).collect();
+            self.reader.foresee(&addresses);
+            for &address in &addresses {
+                needed -= usize::from(self.term(address, FoundBy::SAMPLE)?);
+            }
         }
         Ok(self)
     }
@@ -124,7 +150,8 @@ impl<'a, R: Reader> Search<'a, R> {
         Ok(self)
     }
 
-    fn term(&mut self, address: Address, by: FoundBy) -> Result<()> {
+    /// Collects what has a term; whether it was followed to its end.
+    fn term(&mut self, address: Address, by: FoundBy) -> Result<bool> {
         let before = self.found.len();
         let (found, end) = (&mut self.found, self.before);
         self.reader.scan(&(address..=address), &mut |_, id| {
@@ -133,12 +160,13 @@ impl<'a, R: Reader> Search<'a, R> {
             }
             id < end.0 && found.len() - before <= HOT
         })?;
-        if self.found.len() - before > HOT {
+        let hot = self.found.len() - before > HOT;
+        if hot {
             self.found.truncate(before + YIELD_OF_HOT);
             self.yielded.extend_from_slice(&self.found[before..]);
             self.bounded = true;
         }
-        Ok(())
+        Ok(!hot)
     }
 
     /// What was found, with the tops of the clusters of what hot terms yielded.
@@ -155,6 +183,11 @@ impl<'a, R: Reader> Search<'a, R> {
     }
 }
 
+/// How many of n values may lack where at least this share of them is there.
+fn most_lacking(n: usize, share: f64) -> usize {
+    (0..n).rev().find(|&lacking| (n - lacking) as f64 / n as f64 >= share).unwrap_or(0)
+}
+
 /// Sorts candidates and makes one of those with one number.
 fn merge(found: &mut Vec<(ContentId, FoundBy)>) {
     found.sort_unstable_by_key(|candidate| candidate.0);
@@ -165,4 +198,63 @@ fn merge(found: &mut Vec<(ContentId, FoundBy)>) {
         }
         same
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::db::measures::measure;
+    use crate::db::{Database, Document, Options, Params, Policy};
+    use crate::text::rabin::mix;
+
+    /// A part of one of few long texts, with some words exchanged.
+    fn text(number: u64) -> String {
+        let draw = mix(number);
+        let (source, start, length) =
+            (draw % 5, draw >> 8 & 511, 10 + (draw >> 20) % [60, 300, 2500][number as usize % 3]);
+        let rare = 2 + (draw >> 40) % 60;
+        let word = |at: u64| match mix(at ^ draw) % rare {
+            0 => format!("x{} ", mix(at ^ draw) % 1000),
+            _ => format!("w{source}x{at} "),
+        };
+        (start..start + length).map(word).collect()
+    }
+
+    #[test]
+    fn the_lowest_values_find_every_container() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("contained.sketchdb");
+        Database::create(&path, &Params::default()).unwrap();
+        let db = Database::open(&path, Options { flush_contents: 400, ..Options::default() }).unwrap();
+        // Enough for hot values.
+        for numbers in [0..1000u64, 1000..1500] {
+            let document = |number| {
+                let sketch = db.sketch(text(number)).unwrap();
+                Document { key: format!("{number}"), sketch, seen_at: None }
+            };
+            db.add_batch(numbers.map(document).collect(), Policy::Everything).unwrap();
+        }
+        let view = db.view();
+        let (mut found, mut fewer) = (0, 0);
+        for number in 5000..5100 {
+            let sketch = db.sketch(text(number)).unwrap();
+            for share in [0.2, 0.5, 0.7, 0.9, 1.0] {
+                let search = || Search::new(&*view, db.indexing(), &sketch).unwrap();
+                let (all, some) = (search().samples().unwrap(), search().containers(share).unwrap());
+                let [all, some] = [all, some].map(|search| search.candidates().unwrap().list);
+                fewer += usize::from(some.len() < all.len());
+                let containers = |list: &[(ContentId, FoundBy)]| -> Vec<ContentId> {
+                    let contains = |content: &ContentId| {
+                        let measures = measure(&*view, &sketch, *content).unwrap();
+                        measures.containment.is_some_and(|estimate| estimate.value >= share)
+                    };
+                    list.iter().map(|candidate| candidate.0).filter(contains).collect()
+                };
+                let expected = containers(&all);
+                found += expected.len();
+                assert_eq!(containers(&some), expected, "text {number}, share {share}");
+            }
+        }
+        assert!(found > 1000 && fewer > 100, "{found} found, fewer looked at in {fewer}");
+    }
 }

@@ -10,6 +10,7 @@ use crate::index::indexing::Indexing;
 use crate::index::memtable::{Memtable, packed};
 use crate::sketch::Sketcher;
 use crate::sketch::portable::hex;
+use crate::store::cache::Cache;
 use crate::store::disk::{Disk, FileDisk};
 use crate::store::file::{Birth, KNOWN_ANSWER, StoreFile};
 use crate::store::merging::Merging;
@@ -21,7 +22,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 /// What belongs to the process that opens a database, not to the file.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Bytes of memory for caches; 256 MiB by default. Half is redb's page cache, an eighth holds filters; the memtable
+    /// Bytes of memory for caches; 256 MiB by default. Half is for what was read lately, an eighth holds filters; the memtable
     /// (at most some 40 MiB) and the directories of the runs (8 bytes for a block of 4 KB) come on top.
     pub memory: usize,
     /// Never write: many processes may read one file at once. A file that its writer did not close is refused.
@@ -125,17 +126,17 @@ impl Database {
     }
 
     pub(super) fn load(disk: Arc<dyn Disk>, options: Options, path: &Path) -> Result<Self> {
-        let cache = options.memory / 2;
+        let (rows, pages) = shares(&options);
         let file = match options.read_only {
-            true => StoreFile::open_read_only(Box::new(disk.clone()), cache, path)?,
-            false => StoreFile::open_writable(Box::new(disk.clone()), cache)?,
+            true => StoreFile::open_read_only(Box::new(disk.clone()), pages, path)?,
+            false => StoreFile::open_writable(Box::new(disk.clone()), pages)?,
         };
         let params = file.params().and_then(|json| Params::from_json(&json));
         let params = params.map_err(|error| error.within("meta row params"))?;
         check_known_answer(&params, &file.meta(KNOWN_ANSWER)?)?;
         let indexing = params.indexing()?;
         let filters = FilterBudget::new(options.memory / 8);
-        let (mut view, unfinished) = View::load(&file, indexing.prefixes(), &filters)?;
+        let (mut view, unfinished) = View::load(&file, indexing.prefixes(), &filters, Cache::new(rows))?;
         view.memtable = replay(&view, &indexing)?;
         // What a writer before wrote and never committed may lie in the file: what is written from now on is newer.
         view.counters.epoch = view.counters.epoch.wrapping_add(u32::from(!options.read_only));
@@ -259,6 +260,11 @@ impl Database {
         &self.filters
     }
 
+    /// Bytes that index blocks and records read lately take.
+    pub fn cached_bytes(&self) -> usize {
+        self.view().cached_bytes()
+    }
+
     /// Bytes that caches may take.
     pub(crate) fn memory(&self) -> usize {
         self.memory
@@ -274,6 +280,16 @@ impl Database {
 
     pub(crate) fn disk(&self) -> &dyn Disk {
         &*self.disk
+    }
+}
+
+/// Bytes for rows that were read lately, and for redb's pages: half of what is allowed. Writers change pages; readers have most
+/// of what they read as rows, and need pages to get there.
+fn shares(options: &Options) -> (usize, usize) {
+    let (half, eighth) = (options.memory / 2, options.memory / 8);
+    match options.read_only {
+        true => (half - eighth, eighth),
+        false => (eighth, half - eighth),
     }
 }
 

@@ -3,6 +3,7 @@
 use super::reader::Reader;
 use crate::error::Result;
 use crate::id::{ContentHash, ContentId, DocId};
+use crate::sketch::meeting::Floor;
 use crate::sketch::{
     EditEstimate, EditParams, EditSignature, Interval, Overlap, Sample, Signature, Simhash, Sketch,
 };
@@ -122,7 +123,16 @@ pub(crate) fn edit(
     sketch: &Sketch,
     content: ContentId,
 ) -> Result<Option<EditEstimate>> {
-    let stored = reader.content(content, |record| record.edit.map(EditSignature::decode).transpose())?;
+    reader.content(content, |record| edit_of_record(params, sketch, &record))
+}
+
+/// The same of a content that was read.
+pub(crate) fn edit_of_record(
+    params: EditParams,
+    sketch: &Sketch,
+    record: &ContentRecord,
+) -> Result<Option<EditEstimate>> {
+    let stored = record.edit.map(EditSignature::decode).transpose()?;
     Ok(sketch.edit.as_ref().zip(stored).map(|(own, stored)| params.estimate(own, &stored)))
 }
 
@@ -131,20 +141,67 @@ impl Measures {
     pub fn of(sketch: &Sketch, content: ContentId, candidate: &Candidate) -> Self {
         let &Candidate { founder, passage, simhash, .. } = candidate;
         if candidate.hash == sketch.hash.0 && passage.is_none() {
-            return Measures {
-                content,
-                founder,
-                passage,
-                exact: true,
-                resemblance: Some(Estimate::ONE),
-                containment: Some(Estimate::ONE),
-                contained: Some(Estimate::ONE),
-                hamming: Some(0),
-                agreement: Some(1.0),
-            };
+            return Measures::same(content, founder);
         }
         let overlap = candidate.sample.as_ref().map(|stored| Overlap::of(&sketch.sample, stored));
         let signatures = sketch.signature.as_ref().zip(candidate.signature.as_ref());
+        let agreement = signatures.and_then(|(own, stored)| own.agreement(stored));
+        let hamming = sketch.simhash.zip(simhash).map(|(own, stored)| own.distance(stored));
+        Measures::told(content, founder, passage, overlap, hamming, agreement)
+    }
+
+    /// Measures a stored content; `None` when the floor is not reached, for certain.
+    pub fn of_record(
+        sketch: &Sketch,
+        content: ContentId,
+        record: &ContentRecord,
+        floor: Option<Floor>,
+    ) -> Result<Option<Self>> {
+        let (founder, passage) = (DocId(record.founder), record.passage);
+        if record.hash == sketch.hash.0 && passage.is_none() {
+            return Ok(Some(Measures::same(content, founder)));
+        }
+        let overlap = match record.sample.map(|stored| Overlap::with_stored(&sketch.sample, stored, floor)) {
+            Some(met) => match met? {
+                None => return Ok(None),
+                met => met,
+            },
+            None => None,
+        };
+        let stored = record.signature.map(Signature::decode);
+        let agreement =
+            sketch.signature.as_ref().zip(stored).and_then(|(own, stored)| own.agreement(&stored));
+        let hamming = sketch.simhash.zip(record.simhash).map(|(own, stored)| own.distance(Simhash(stored)));
+        Ok(Some(Measures::told(content, founder, passage, overlap, hamming, agreement)))
+    }
+
+    /// Of the same text.
+    fn same(content: ContentId, founder: DocId) -> Self {
+        let (one, passage) = (Some(Estimate::ONE), None);
+        let (resemblance, containment, contained) = (one, one, one);
+        let (hamming, agreement) = (Some(0), Some(1.0));
+        Measures {
+            content,
+            founder,
+            passage,
+            exact: true,
+            resemblance,
+            containment,
+            contained,
+            hamming,
+            agreement,
+        }
+    }
+
+    /// Of another text.
+    fn told(
+        content: ContentId,
+        founder: DocId,
+        passage: Option<PassageRecord>,
+        overlap: Option<Overlap>,
+        hamming: Option<u32>,
+        agreement: Option<f64>,
+    ) -> Self {
         Measures {
             content,
             founder,
@@ -153,8 +210,8 @@ impl Measures {
             resemblance: overlap.and_then(|o| Estimate::of(o.resemblance(), o.resemblance_interval())),
             containment: overlap.and_then(|o| Estimate::of(o.containment(), o.containment_interval())),
             contained: overlap.and_then(|o| Estimate::of(o.contained(), o.contained_interval())),
-            hamming: sketch.simhash.zip(simhash).map(|(own, stored)| own.distance(stored)),
-            agreement: signatures.and_then(|(own, stored)| own.agreement(stored)),
+            hamming,
+            agreement,
         }
     }
 }

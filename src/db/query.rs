@@ -6,10 +6,12 @@ use super::database::Database;
 use super::keep::Likeness;
 use super::measures::{self, Estimate, Measures};
 use super::params::check_share;
+use super::passing::{floor, passes};
 use super::reader::Reader;
 use crate::error::{Error, Result};
 use crate::id::{ContentId, DocId};
 use crate::sketch::{EditEstimate, Interval, Sketch};
+use crate::store::record::ContentRecord;
 use crate::store::view::View;
 use std::collections::BTreeMap;
 
@@ -168,7 +170,7 @@ impl Database {
         self.check_kept(by)?;
         query.confirm.iter().try_for_each(|confirm| confirm.check())?;
         let view = self.view();
-        let candidates = self.candidates(&view, sketch, by)?;
+        let candidates = self.candidates(&view, sketch, by, query.accept)?;
         let accepted = self.accept(&view, sketch, by, query, &candidates)?;
         let own = query.own.as_deref().map(|key| view.find_document(key)).transpose()?.flatten();
         let matches = resolve(&view, &accepted, query, own.map(|own| own.0))?;
@@ -225,11 +227,12 @@ impl Database {
         }
     }
 
-    fn candidates(&self, view: &View, sketch: &Sketch, by: Measure) -> Result<Candidates> {
+    fn candidates(&self, view: &View, sketch: &Sketch, by: Measure, accept: Accept) -> Result<Candidates> {
         let search = Search::new(view, self.indexing(), sketch)?;
         let search = match by {
             Measure::Resemblance(_) => Likeness::Resemblance.search(self.params(), search)?,
             Measure::Agreement(_) | Measure::Edit(_) => search.bands()?,
+            Measure::Containment(share) if accept != Accept::High => search.containers(share)?,
             Measure::Containment(_) | Measure::Contained(_) => search.samples()?,
             Measure::Hamming(distance) => search.simhashes(distance)?,
             Measure::Any(_) => search.bands()?.samples()?.simhashes(self.params().hamming)?,
@@ -273,14 +276,9 @@ impl Database {
     ) -> Result<Vec<Accepted>> {
         let mut best: BTreeMap<ContentId, Accepted> = BTreeMap::new();
         for &(content, found_by) in candidates {
-            let measures = measures::measure(view, sketch, content)?;
-            let edit = match by {
-                Measure::Edit(_) => measures::edit(view, self.params().sketch.edit, sketch, content)?,
-                _ => None,
-            };
-            if !passes(&measures, edit, by, query.accept, self.params().hamming) {
-                continue;
-            }
+            let measured =
+                view.content(content, |record| self.measured(sketch, content, &record, by, query))?;
+            let Some((measures, edit)) = measured else { continue };
             let passage = measures.passage.map(|passage| (passage.first_token, passage.tokens));
             let parent = measures.passage.map_or(content, |passage| ContentId(passage.parent));
             let new = Accepted { measures, found_by, edit, passage };
@@ -293,13 +291,34 @@ impl Database {
         for (parent, mut accepted) in best {
             if accepted.measures.content != parent {
                 accepted.measures = in_place_of(&accepted.measures, measures::measure(view, sketch, parent)?);
+                accepted.edit = measures::edit(view, self.params().sketch.edit, sketch, parent)?;
             }
-            accepted.edit = measures::edit(view, self.params().sketch.edit, sketch, parent)?;
             if query.confirm.iter().all(|confirm| confirms(&accepted, *confirm)) {
                 kept.push(accepted);
             }
         }
         Ok(kept)
+    }
+}
+
+impl Database {
+    /// What passes of a content that was read: its measures, and the edit distance.
+    fn measured(
+        &self,
+        sketch: &Sketch,
+        content: ContentId,
+        record: &ContentRecord,
+        by: Measure,
+        query: &Query,
+    ) -> Result<Option<(Measures, Option<EditEstimate>)>> {
+        let floor = floor(by, query.accept);
+        let Some(measures) = Measures::of_record(sketch, content, record, floor)? else { return Ok(None) };
+        let edit = || measures::edit_of_record(self.params().sketch.edit, sketch, record);
+        let asked = if matches!(by, Measure::Edit(_)) { edit()? } else { None };
+        match passes(&measures, asked, by, query.accept, self.params().hamming) {
+            true => Ok(Some((measures, asked.map_or_else(edit, |asked| Ok(Some(asked)))?))),
+            false => Ok(None),
+        }
     }
 }
 
@@ -375,38 +394,6 @@ impl<'a> Verifier<'a> {
         };
         let accepted = Accepted { measures: *measures, found_by: FoundBy::default(), edit, passage: None };
         Ok(self.confirm.iter().all(|confirm| confirms(&accepted, *confirm)))
-    }
-}
-
-fn passes(
-    measures: &Measures,
-    edit: Option<EditEstimate>,
-    by: Measure,
-    accept: Accept,
-    max_distance: u32,
-) -> bool {
-    let reaches = |estimate: Option<Estimate>, threshold: f64| {
-        let end = |estimate: Estimate| match accept {
-            Accept::Low => estimate.interval.low,
-            Accept::Estimate => estimate.value,
-            Accept::High => estimate.interval.high,
-        };
-        estimate.map(end).is_some_and(|end| end >= threshold)
-    };
-    let resemblance = measures.resemblance.filter(|_| measures.passage.is_none());
-    match by {
-        Measure::Resemblance(threshold) => reaches(resemblance, threshold),
-        Measure::Containment(threshold) => reaches(measures.containment, threshold),
-        Measure::Contained(threshold) => reaches(measures.contained, threshold),
-        Measure::Agreement(threshold) => measures.agreement.is_some_and(|agreement| agreement >= threshold),
-        Measure::Edit(share) => measures.exact || edit.is_some_and(|edit| edit.share <= share),
-        Measure::Hamming(distance) => measures.hamming.is_some_and(|hamming| hamming <= distance),
-        Measure::Any(threshold) => {
-            reaches(resemblance, threshold)
-                || reaches(measures.containment, threshold)
-                || reaches(measures.contained, threshold)
-                || measures.hamming.is_some_and(|hamming| hamming <= max_distance)
-        }
     }
 }
 

@@ -15,6 +15,9 @@ pub(crate) trait Reader {
     fn scan(&self, range: &RangeInclusive<Address>, each: &mut dyn FnMut(Address, u64) -> bool)
     -> Result<()>;
 
+    /// Told of addresses that will be scanned next: it may have a look at them together.
+    fn foresee(&self, addresses: &[Address]);
+
     /// Reads the record of a content that was given out.
     fn content<T>(&self, id: ContentId, read: impl FnOnce(ContentRecord) -> Result<T>) -> Result<T>;
 
@@ -110,6 +113,10 @@ impl Reader for View {
         each: &mut dyn FnMut(Address, u64) -> bool,
     ) -> Result<()> {
         View::scan(self, range, each).map(|_| ())
+    }
+
+    fn foresee(&self, addresses: &[Address]) {
+        View::foresee(self, addresses);
     }
 
     fn content<T>(&self, id: ContentId, read: impl FnOnce(ContentRecord) -> Result<T>) -> Result<T> {

@@ -11,7 +11,8 @@ const PROBES: u32 = 6;
 pub(crate) fn build(keys: &[u64]) -> Vec<u8> {
     let mut bytes = vec![0; (keys.len() * BITS_PER_KEY).div_ceil(8 * BLOCK).max(1) * BLOCK];
     for &key in keys {
-        let (block, mut probes) = place(&bytes, key);
+        let probe = Probe::new(key);
+        let (block, mut probes) = (probe.line(&bytes), probe.probes);
         for _ in 0..PROBES {
             let bit = (probes & 511) as usize;
             bytes[block + bit / 8] |= 1 << (bit % 8);
@@ -21,23 +22,49 @@ pub(crate) fn build(keys: &[u64]) -> Vec<u8> {
     bytes
 }
 
+/// A key as filters know it: hashed once for all that are asked.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Probe {
+    hash: u64,
+    probes: u64,
+}
+
+impl Probe {
+    pub fn new(key: u64) -> Self {
+        let hash = mix(key ^ 0x5851_F42D_4C95_7F2D);
+        Probe { hash, probes: mix(hash) }
+    }
+
+    /// Where in a filter the line of the key begins.
+    fn line(self, bytes: &[u8]) -> usize {
+        let lines = (bytes.len() / BLOCK) as u128;
+        ((u128::from(self.hash) * lines) >> 64) as usize * BLOCK
+    }
+}
+
+/// Reads what [`passes`] will ask for, and says nothing: of many filters asked one after the other, all but the first few wait
+/// for memory together.
+pub(crate) fn touch(bytes: &[u8], probe: Probe) -> u8 {
+    bytes.get(probe.line(bytes)).copied().unwrap_or(0)
+}
+
 /// False when the key is certainly not among those of the filter.
 pub(crate) fn may_hold(bytes: &[u8], key: u64) -> bool {
+    passes(bytes, Probe::new(key))
+}
+
+/// False when the key of the probe is certainly not among those of the filter.
+pub(crate) fn passes(bytes: &[u8], probe: Probe) -> bool {
     if bytes.len() < BLOCK {
         return true;
     }
-    let (block, mut probes) = place(bytes, key);
-    (0..PROBES).all(|_| {
-        let bit = (probes & 511) as usize;
-        probes >>= 9;
-        bytes.get(block + bit / 8).is_none_or(|byte| byte >> (bit % 8) & 1 == 1)
+    let (block, probes) = (probe.line(bytes), probe.probes);
+    let line: Option<&[u8; BLOCK]> = bytes.get(block..block + BLOCK).and_then(|line| line.try_into().ok());
+    // All bits at once: which of them is missing is anybody's guess, and a processor's wrong guess costs more than the rest.
+    line.is_none_or(|line| {
+        let held = |bit: u64| line[bit as usize / 8 % BLOCK] >> (bit % 8);
+        (0..PROBES).fold(1, |all, probe| all & held(probes >> (9 * probe) & 511)) & 1 == 1
     })
-}
-
-fn place(bytes: &[u8], key: u64) -> (usize, u64) {
-    let hash = mix(key ^ 0x5851_F42D_4C95_7F2D);
-    let blocks = (bytes.len() / BLOCK) as u128;
-    (((u128::from(hash) * blocks) >> 64) as usize * BLOCK, mix(hash))
 }
 
 #[cfg(test)]

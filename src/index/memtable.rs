@@ -92,6 +92,12 @@ impl Memtable {
         Memtable { parts, prefixes: self.prefixes }
     }
 
+    /// Reads what filters will be asked about an address: see [`filter::touch`].
+    pub fn touch(&self, probe: filter::Probe) -> u8 {
+        let filters = self.parts.iter().filter_map(|part| part.filter.as_deref());
+        filters.fold(0, |read, bytes| read ^ filter::touch(bytes, probe))
+    }
+
     /// Calls `each` for every entry within the range, ascending by number for one address, until it returns false;
     /// whether it never did.
     pub fn scan(&self, range: &RangeInclusive<Address>, each: &mut impl FnMut(Entry) -> bool) -> bool {

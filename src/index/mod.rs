@@ -11,6 +11,7 @@ pub(crate) mod indexing;
 pub(crate) mod memtable;
 pub(crate) mod filter;
 pub(crate) mod block;
+pub(crate) mod jump;
 pub(crate) mod run;
 pub(crate) mod tier;
 

@@ -129,12 +129,27 @@ impl TableDesign {
 
     /// The addresses of a simhash, one in each table.
     pub(crate) fn addresses(&self, simhash: Simhash) -> impl Iterator<Item = Address> {
-        (0..self.tables.len())
-            .map(move |table| Address::new(Space::simhash(table), self.term(table, simhash)))
+        (0..self.tables.len()).map(move |table| self.address(table, simhash))
     }
 
     fn term(&self, table: usize, simhash: Simhash) -> Term {
         Term::of_hash(self.permute(table, simhash))
+    }
+
+    /// The address of a simhash in one table.
+    pub(crate) fn address(&self, table: usize, simhash: Simhash) -> Address {
+        Address::new(Space::simhash(table), self.term(table, simhash))
+    }
+
+    /// The bits of an address that are compared exactly, with those of its space.
+    pub(crate) fn prefix_of(&self, address: Address) -> u64 {
+        address.bits() >> (TERM_BITS - self.prefix_bits)
+    }
+
+    /// The first table in which two simhashes share the prefix.
+    pub(crate) fn first_shared(&self, a: Simhash, b: Simhash) -> Option<usize> {
+        (0..self.tables.len())
+            .find(|&table| self.prefix_of(self.address(table, a)) == self.prefix_of(self.address(table, b)))
     }
 
     /// The addresses in each table that share the prefix of `simhash`.

@@ -4,7 +4,8 @@
 //! entries (loaded when first asked), so that a run is written from beginning to end, however long it gets.
 
 use super::block::{self, Block, Entry};
-use super::filter;
+use super::filter::{self, Probe};
+use super::jump::Jump;
 use super::term::{Address, Prefixes};
 use crate::bits::field;
 use crate::error::{Error, Result};
@@ -26,8 +27,8 @@ pub(crate) trait RunSink {
 pub(crate) trait RunSource {
     /// Calls `read` with the bytes of a block.
     fn block<T>(&self, number: u32, read: impl FnOnce(&[u8]) -> Result<T>) -> Result<T>;
-    /// False when the group holds no entry with this filter key.
-    fn may_hold(&self, group: u32, key: u64) -> Result<bool>;
+    /// False when the group holds no entry with the filter key of this probe.
+    fn may_hold(&self, group: u32, probe: Probe) -> Result<bool>;
 }
 
 /// Cuts sorted entries into blocks and groups.
@@ -81,7 +82,7 @@ impl RunBuilder {
             sink.block(self.directory.blocks() as u32, &bytes)?;
             let packed = &self.waiting[done..done + count];
             let first = packed[0].address;
-            self.directory.firsts.push(first);
+            self.directory.push(first);
             self.firsts.push(first);
             for entry in packed {
                 let key = self.prefixes.filter_key(entry.address);
@@ -116,11 +117,20 @@ impl RunBuilder {
 }
 
 /// The first address of every block, and where groups end.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Directory {
     firsts: Vec<Address>,
     /// For each group, one more than the number of its last block.
     groups: Vec<u32>,
+    /// The first address of each group: a search looks here first, in a thirty-second of the memory.
+    heads: Vec<Address>,
+    jump: Jump,
+}
+
+impl PartialEq for Directory {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.firsts, &self.groups) == (&other.firsts, &other.groups)
+    }
 }
 
 impl Directory {
@@ -129,9 +139,35 @@ impl Directory {
         self.firsts.len()
     }
 
+    fn push(&mut self, first: Address) {
+        if self.firsts.len() == self.groups.last().map_or(0, |&end| end as usize) {
+            self.heads.push(first);
+        }
+        self.firsts.push(first);
+    }
+
     /// The first block that may hold `address` or what comes after it.
     pub fn block_of(&self, address: Address) -> usize {
-        self.firsts.partition_point(|&first| first < address).saturating_sub(1)
+        let group = self.locate(address);
+        let (start, _) = self.blocks_of(group);
+        start + self.firsts_of(group).partition_point(|&first| first < address).saturating_sub(1)
+    }
+
+    /// Makes searches quick when all blocks are there.
+    pub fn with_jump(mut self) -> Self {
+        self.jump = Jump::new(&self.heads);
+        self
+    }
+
+    /// The first group that may hold `address` or what comes after it.
+    pub fn locate(&self, address: Address) -> usize {
+        self.jump.less(&self.heads, address).saturating_sub(1)
+    }
+
+    /// The first block of a group, and the first behind it.
+    fn blocks_of(&self, group: usize) -> (usize, usize) {
+        let end = |group: usize| self.groups.get(group).map_or(self.firsts.len(), |&end| end as usize);
+        (group.checked_sub(1).map_or(0, end), end(group))
     }
 
     /// The first address of a block.
@@ -141,9 +177,8 @@ impl Directory {
 
     /// The first addresses of the blocks of a group.
     pub fn firsts_of(&self, group: usize) -> &[Address] {
-        let end = |group: usize| self.groups.get(group).map_or(self.firsts.len(), |&end| end as usize);
-        let start = group.checked_sub(1).map_or(0, end);
-        self.firsts.get(start..end(group)).unwrap_or_default()
+        let (start, end) = self.blocks_of(group);
+        self.firsts.get(start..end).unwrap_or_default()
     }
 
     /// The group of a block.
@@ -158,7 +193,7 @@ impl Directory {
 
     /// Bytes of memory.
     pub fn bytes(&self) -> usize {
-        8 * self.firsts.len() + 4 * self.groups.len()
+        8 * (self.firsts.len() + self.heads.len()) + 4 * self.groups.len() + self.jump.bytes()
     }
 
     /// Appends the stored directory of the next group.
@@ -172,35 +207,39 @@ impl Directory {
             if self.firsts.last().is_some_and(|&last| address < last) {
                 return Err(Error::corrupt("run directory", "its addresses are not ascending"));
             }
-            self.firsts.push(address);
+            self.push(address);
         }
         self.groups.push(self.firsts.len() as u32);
         Ok(())
     }
 
     /// Calls `each` for every entry within the range, ascending by number for one address, until it returns false;
-    /// whether it never did. `key` is the filter key of the whole range.
+    /// whether it never did. `probe` is for the filter key of the whole range.
     pub fn scan(
         &self,
         range: &RangeInclusive<Address>,
-        key: u64,
+        probe: Probe,
         source: &impl RunSource,
         each: &mut impl FnMut(Entry) -> bool,
     ) -> Result<bool> {
-        let start = self.block_of(*range.start());
-        let end = self.firsts.partition_point(|first| first <= range.end());
-        let mut block = start;
-        while block < end {
-            let group = self.group_of(block);
-            let group_end = self.groups.get(group).map_or(end, |&group_end| end.min(group_end as usize));
-            if source.may_hold(group as u32, key)? {
-                for number in block..group_end {
-                    if !scan_block(number as u32, range, source, each)? {
-                        return Ok(false);
-                    }
+        let first = self.locate(*range.start());
+        for group in first..self.heads.len() {
+            if self.heads[group] > *range.end() {
+                return Ok(true);
+            }
+            if !source.may_hold(group as u32, probe)? {
+                continue;
+            }
+            let (start, end) = self.blocks_of(group);
+            let start = if group == first { self.block_of(*range.start()) } else { start };
+            for block in start..end {
+                if self.firsts[block] > *range.end() {
+                    return Ok(true);
+                }
+                if !scan_block(block as u32, range, source, each)? {
+                    return Ok(false);
                 }
             }
-            block = group_end;
         }
         Ok(true)
     }
@@ -312,8 +351,8 @@ mod tests {
             read(&self.blocks[number as usize])
         }
 
-        fn may_hold(&self, group: u32, key: u64) -> Result<bool> {
-            Ok(filter::may_hold(&self.filters[group as usize], key))
+        fn may_hold(&self, group: u32, probe: Probe) -> Result<bool> {
+            Ok(filter::passes(&self.filters[group as usize], probe))
         }
     }
 
@@ -356,7 +395,7 @@ mod tests {
                 let range = Address::sharing(space, Term::of_hash(mix(i % 200)), bits);
                 let mut found = Vec::new();
                 directory
-                    .scan(&range, PREFIXES.filter_key(*range.start()), &rows, &mut |entry| {
+                    .scan(&range, Probe::new(PREFIXES.filter_key(*range.start())), &rows, &mut |entry| {
                         found.push(entry);
                         true
                     })
@@ -388,11 +427,15 @@ mod tests {
         let (rows, directory) = written(&entries(50_000), 1);
         let range = Address::from_bits(0)..=Address::END;
         let mut seen = 0;
-        let finished =
-            directory.scan(&range, 0, &Rows { filters: vec![Vec::new(); 99], ..rows }, &mut |_| {
+        let finished = directory.scan(
+            &range,
+            Probe::new(0),
+            &Rows { filters: vec![Vec::new(); 99], ..rows },
+            &mut |_| {
                 seen += 1;
                 seen < 10
-            });
+            },
+        );
         assert_eq!((seen, finished.unwrap()), (10, false));
     }
 }

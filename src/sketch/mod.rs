@@ -17,6 +17,7 @@ pub(crate) mod retained;
 pub(crate) mod passage;
 pub(crate) mod sketcher;
 pub(crate) mod estimate;
+pub(crate) mod meeting;
 pub(crate) mod portable;
 
 pub use edit::{EditParams, EditSignature};

@@ -128,6 +128,20 @@ impl Sample {
 
     /// Reads the stored form: never more values than the bytes can hold, all ascending and below the bound.
     pub(crate) fn decode(bytes: &[u8]) -> Result<Self> {
+        let shape = Self::shape(bytes)?;
+        let mut values = Vec::with_capacity(shape.count);
+        shape.each(|value| {
+            values.push(value);
+            true
+        });
+        let ascending = values.windows(2).all(|pair| pair[0] < pair[1]);
+        let holds = ascending && values.last().is_none_or(|&last| last < shape.bound);
+        shape.check(holds, values.len())?;
+        Ok(Sample { bound: shape.bound, values })
+    }
+
+    /// What the stored form says of itself.
+    pub(crate) fn shape(bytes: &[u8]) -> Result<Shape<'_>> {
         let wrong = |what: &str| Error::corrupt("sample", what);
         let (head, code) = bytes.split_at_checked(9).ok_or_else(|| wrong("shorter than its header"))?;
         let count = crate::bits::field(head, 0, 32) as usize;
@@ -135,15 +149,43 @@ impl Sample {
             0 => WHOLE,
             bound => bound,
         };
-        if count > code.len() * 8 || EliasFano::new(count, bound - 1).bytes() != code.len() {
-            return Err(wrong("its length is not that of its count"));
+        match count <= code.len() * 8 && EliasFano::new(count, bound - 1).bytes() == code.len() {
+            true => Ok(Shape { count, bound, code }),
+            false => Err(wrong("its length is not that of its count")),
         }
-        let values = EliasFano::new(count, bound - 1).decode(code);
-        let ascending = values.windows(2).all(|pair| pair[0] < pair[1]);
-        if values.len() != count || !ascending || values.last().is_some_and(|&last| last >= bound) {
-            return Err(wrong("its values are not ascending below its bound"));
+    }
+}
+
+/// A stored sample whose values are still to be decoded.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shape<'a> {
+    count: usize,
+    bound: u64,
+    code: &'a [u8],
+}
+
+impl Shape<'_> {
+    /// How many values there should be.
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// The bound of the sample.
+    pub fn bound(&self) -> u64 {
+        self.bound
+    }
+
+    /// Calls `each` with the values, no more than there should be, until it returns false.
+    pub fn each(&self, mut each: impl FnMut(u64) -> bool) {
+        EliasFano::new(self.count, self.bound - 1).scan_from(self.code, 0, |_, value| each(value));
+    }
+
+    /// Refuses values that do not hold, or of which there were too few.
+    pub fn check(&self, holds: bool, count: usize) -> Result<()> {
+        match holds && count == self.count {
+            true => Ok(()),
+            false => Err(Error::corrupt("sample", "its values are not ascending below its bound")),
         }
-        Ok(Sample { bound, values })
     }
 }
 

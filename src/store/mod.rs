@@ -15,6 +15,7 @@ pub(crate) mod frame;
 pub(crate) mod postings;
 pub(crate) mod marks;
 pub(crate) mod clusters;
+pub(crate) mod cache;
 pub(crate) mod run;
 pub(crate) mod beside;
 pub(crate) mod file;

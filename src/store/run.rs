@@ -1,11 +1,12 @@
 //! Runs as tables: one redb table a run, its blocks, directories and filters as rows.
 
+use super::cache::{Cache, Place};
 use super::flush::number_width;
 use super::record::RunRecord;
 use super::tables::{Doing, RunRows, run_name};
 use crate::error::{Error, Result};
 use crate::index::block::{Block, Entry};
-use crate::index::filter;
+use crate::index::filter::{self, Probe};
 use crate::index::run::{Cursor, Directory, Position, RunSink, RunSource};
 use crate::index::term::{Address, Prefixes, Space};
 use redb::{ReadOnlyTable, ReadTransaction, ReadableTableMetadata, Table, TableDefinition};
@@ -27,6 +28,10 @@ pub(crate) struct FilterBudget {
 impl FilterBudget {
     pub fn new(bytes: usize) -> Arc<Self> {
         Arc::new(FilterBudget { left: AtomicUsize::new(bytes) })
+    }
+
+    fn has(&self, bytes: u64) -> bool {
+        self.left.load(Ordering::Relaxed) as u64 >= bytes
     }
 
     fn take(&self, bytes: usize) -> bool {
@@ -54,6 +59,7 @@ impl Run {
         budget: Arc<FilterBudget>,
     ) -> Self {
         let filters = (0..directory.groups()).map(|_| OnceLock::new()).collect();
+        let directory = directory.with_jump();
         Run { number, record, directory, prefixes, filters, budget }
     }
 
@@ -116,12 +122,14 @@ impl OpenRun {
     /// false; whether it never did.
     pub fn scan(
         &self,
+        cache: &Cache,
         range: &RangeInclusive<Address>,
+        probe: Probe,
         each: &mut impl FnMut(Address, u64) -> bool,
     ) -> Result<bool> {
-        let key = self.run.prefixes.filter_key(*range.start());
+        let source = Cached { run: self, cache };
         let mut astray = None;
-        let finished = self.run.directory.scan(range, key, self, &mut |entry| match self.id(entry) {
+        let finished = self.run.directory.scan(range, probe, &source, &mut |entry| match self.id(entry) {
             Ok(id) => each(entry.address, id),
             Err(error) => {
                 astray = Some(error);
@@ -129,6 +137,12 @@ impl OpenRun {
             }
         })?;
         astray.map_or(Ok(finished), Err)
+    }
+
+    /// Reads what filters will be asked about an address: see [`filter::touch`].
+    pub fn touch(&self, address: Address, probe: Probe) -> u8 {
+        let filter = self.run.filters.get(self.run.directory.locate(address)).and_then(OnceLock::get);
+        filter.map_or(0, |bytes| filter::touch(bytes, probe))
     }
 
     /// The last entry of a block, `None` of one that is not there.
@@ -171,11 +185,15 @@ impl RunSource for OpenRun {
         read().map_err(|e| e.within(place(*run, number)))
     }
 
-    fn may_hold(&self, group: u32, key: u64) -> Result<bool> {
+    fn may_hold(&self, group: u32, probe: Probe) -> Result<bool> {
         let run = &*self.run;
         let Some(slot) = run.filters.get(group as usize) else { return Ok(true) };
         if let Some(loaded) = slot.get() {
-            return Ok(filter::may_hold(loaded, key));
+            return Ok(filter::passes(loaded, probe));
+        }
+        // A filter that may not stay costs more than the block that it may spare.
+        if !run.budget.has(run.record.filter_bytes / u64::from(run.record.groups.max(1))) {
+            return Ok(true);
         }
         let stored = row(&self.rows, FILTERS + group, run.number)?;
         self.check_filter(group, stored.value())?;
@@ -187,7 +205,30 @@ impl RunSource for OpenRun {
         if let Some(unused) = unused {
             run.budget.left.fetch_add(unused.len(), Ordering::Relaxed);
         }
-        Ok(filter::may_hold(loaded, key))
+        Ok(filter::passes(loaded, probe))
+    }
+}
+
+/// A run whose blocks are asked for one here, one there, and some again: not one that is read from end to end.
+struct Cached<'r> {
+    run: &'r OpenRun,
+    cache: &'r Cache,
+}
+
+impl RunSource for Cached<'_> {
+    fn block<T>(&self, number: u32, read: impl FnOnce(&[u8]) -> Result<T>) -> Result<T> {
+        let run = self.run.run.number;
+        if let Some(block) = self.cache.get(Place::Block(run, number)) {
+            return read(&block).map_err(|e| e.within(place(run, number)));
+        }
+        self.run.block(number, |bytes| {
+            self.cache.put(Place::Block(run, number), bytes);
+            read(bytes)
+        })
+    }
+
+    fn may_hold(&self, group: u32, probe: Probe) -> Result<bool> {
+        self.run.may_hold(group, probe)
     }
 }
 

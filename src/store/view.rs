@@ -3,6 +3,7 @@
 //! A view is made whole and never changes; writers put the next one in its place. A row that the counters or runs imply
 //! and the snapshot lacks is damage, never absence.
 
+use super::cache::{Cache, Place};
 use super::clusters::ClusterRows;
 use super::file::{COUNTERS, StoreFile};
 use super::frame::{Frame, Kind};
@@ -14,6 +15,7 @@ use super::strays;
 use super::tables::{self, Doing};
 use crate::error::{Error, Result};
 use crate::id::{ContentId, DatabaseId, DocId};
+use crate::index::filter::Probe;
 use crate::index::memtable::{MOST_NUMBERS, Memtable};
 use crate::index::run::Directory;
 use crate::index::term::{Address, Prefixes, Space};
@@ -37,6 +39,9 @@ pub(crate) struct View {
     pub memtable: Memtable,
     pub marks: Marks,
     prefixes: Prefixes,
+    cache: Arc<Cache>,
+    /// No other view has it.
+    number: u64,
 }
 
 /// A document in its newest state.
@@ -71,6 +76,13 @@ impl StoredDocument {
     }
 }
 
+/// What all views of a file have in common.
+struct Shared {
+    id: DatabaseId,
+    prefixes: Prefixes,
+    cache: Arc<Cache>,
+}
+
 /// A run that a merge was building when the file was closed.
 pub(crate) struct Unfinished {
     pub number: u64,
@@ -84,6 +96,7 @@ impl View {
         file: &StoreFile,
         prefixes: Prefixes,
         filters: &Arc<FilterBudget>,
+        cache: Arc<Cache>,
     ) -> Result<(Self, Option<Unfinished>)> {
         let snapshot = file.snapshot()?;
         let counters = Counters::decode(&file.meta(COUNTERS)?).map_err(|e| e.within("meta row counters"))?;
@@ -109,7 +122,8 @@ impl View {
         let marks = Marks::load(&snapshot)?;
         strays::check(&snapshot, file.id(), &counters, &marks)?;
         let memtable = Memtable::new(prefixes);
-        let view = View::open(file.id(), &snapshot, counters, runs, memtable, marks, prefixes)?;
+        let shared = Shared { id: file.id(), prefixes, cache };
+        let view = View::open(shared, &snapshot, counters, runs, memtable, marks)?;
         Ok((view, unfinished))
     }
 
@@ -122,17 +136,17 @@ impl View {
         memtable: Memtable,
         marks: Marks,
     ) -> Result<Self> {
-        View::open(self.id, &file.snapshot()?, counters, runs, memtable, marks, self.prefixes)
+        let shared = Shared { id: self.id, prefixes: self.prefixes, cache: self.cache.clone() };
+        View::open(shared, &file.snapshot()?, counters, runs, memtable, marks)
     }
 
     fn open(
-        id: DatabaseId,
+        Shared { id, prefixes, cache }: Shared,
         snapshot: &ReadTransaction,
         counters: Counters,
         runs: Vec<Arc<Run>>,
         memtable: Memtable,
         marks: Marks,
-        prefixes: Prefixes,
     ) -> Result<Self> {
         let doing = "open the tables";
         Ok(View {
@@ -147,7 +161,14 @@ impl View {
             memtable,
             marks,
             prefixes,
+            number: cache.next_view(),
+            cache,
         })
+    }
+
+    /// Bytes of blocks and records that were read lately.
+    pub fn cached_bytes(&self) -> usize {
+        self.cache.bytes()
     }
 
     pub fn prefixes(&self) -> Prefixes {
@@ -165,19 +186,32 @@ impl View {
         id: ContentId,
         read: impl FnOnce(ContentRecord) -> Result<T>,
     ) -> Result<Option<T>> {
-        framed(Kind::Contents, self.id, &self.contents, id.0, |bytes| read(ContentRecord::decode(bytes)?))
+        self.framed(Kind::Contents, id.0, |bytes| read(ContentRecord::decode(bytes)?))
     }
 
     /// A document that was given out, in its newest state.
     pub fn document(&self, id: DocId) -> Result<StoredDocument> {
-        let document = framed(Kind::Documents, self.id, &self.documents, id.0, |bytes| {
+        let document = self.framed(Kind::Documents, id.0, |bytes| {
             Ok(StoredDocument::recorded(DocumentRecord::decode(bytes)?))
         })?;
         let document = document.ok_or_else(|| missing(Kind::Documents, id.0))?;
-        match self.amendments.get(id.0).doing("read a document")? {
-            Some(row) => Ok(document.amended(&amendment(id.0, row.value())?)),
+        match self.amendment(id)? {
+            Some(amendment) => Ok(document.amended(&amendment)),
             None => Ok(document),
         }
+    }
+
+    /// What changed of a document since its record was written.
+    fn amendment(&self, id: DocId) -> Result<Option<Amendment>> {
+        let unamended = Place::Unamended(self.number, id.0);
+        if self.cache.get(unamended).is_some() {
+            return Ok(None);
+        }
+        let row = self.amendments.get(id.0).doing("read the amendments")?;
+        if row.is_none() {
+            self.cache.put(unamended, &[]);
+        }
+        row.map(|row| amendment(id.0, row.value())).transpose()
     }
 
     /// Calls `each` with every living document from `first` on, in its newest state, until it returns false.
@@ -210,12 +244,16 @@ impl View {
     /// The documents that hold a living content founded by `founder`.
     pub fn holders(&self, content: ContentId, founder: DocId) -> Result<IdSet> {
         let mut set = IdSet::new();
-        for row in self.holders.range((content.0, 0)..=(content.0, u64::MAX)).doing("read the holders")? {
-            let (key, bitmap) = row.doing("read the holders")?;
-            postings::decode_into(&mut set, key.value().1, bitmap.value())
-                .map_err(|e| e.within(format!("row {:?} of holders", key.value())))?;
+        let alone = Place::Alone(self.number, content.0);
+        if self.cache.get(alone).is_none() {
+            for row in self.holders.range((content.0, 0)..=(content.0, u64::MAX)).doing("read the holders")? {
+                let (key, bitmap) = row.doing("read the holders")?;
+                postings::decode_into(&mut set, key.value().1, bitmap.value())
+                    .map_err(|e| e.within(format!("row {:?} of holders", key.value())))?;
+            }
         }
         if set.is_empty() {
+            self.cache.put(alone, &[]);
             set.insert(self.lone_holder(content, founder)?.0);
         }
         Ok(set)
@@ -223,9 +261,7 @@ impl View {
 
     /// The founder, of a content without rows of holders: a dead one has none either.
     fn lone_holder(&self, content: ContentId, founder: DocId) -> Result<DocId> {
-        let amended = self.amendments.get(founder.0).doing("read the amendments")?;
-        let amended = amended.map(|row| amendment(founder.0, row.value())).transpose()?;
-        let left = amended.is_some_and(|amended| amended.content != content.0);
+        let left = self.amendment(founder)?.is_some_and(|amended| amended.content != content.0);
         match left || self.marks.is_removed(founder.0) {
             true => Err(Error::corrupt(
                 format!("content {content}"),
@@ -249,6 +285,17 @@ impl View {
         Ok(document == founder && rows.next().is_none())
     }
 
+    /// Has filters at hand for look-ups of these addresses, which wait for memory together instead of one by one.
+    pub fn foresee(&self, addresses: &[Address]) {
+        let mut read = 0;
+        for &address in addresses {
+            let probe = Probe::new(self.prefixes.filter_key(address));
+            self.runs.iter().for_each(|run| read ^= run.touch(address, probe));
+            read ^= self.memtable.touch(probe);
+        }
+        std::hint::black_box(read);
+    }
+
     /// Calls `each` with the address and id of every posting within the range until it returns false; whether it never
     /// did. Ids of one address come in ascending order; dead contents and removed documents are left out.
     pub fn scan(
@@ -259,8 +306,9 @@ impl View {
         let keys = range.start().space() == Space::KEYS;
         let gone = |id| if keys { self.marks.is_removed(id) } else { self.marks.is_dead(id) };
         let mut each = |address, id| gone(id) || each(address, id);
+        let probe = Probe::new(self.prefixes.filter_key(*range.start()));
         for run in &self.runs {
-            if !run.scan(range, &mut each)? {
+            if !run.scan(&self.cache, range, probe, &mut each)? {
                 return Ok(false);
             }
         }
@@ -312,6 +360,25 @@ impl View {
             }
         }
         Ok(())
+    }
+
+    /// Reads a record that was read lately, or out of the frame that holds it; `None` when there is none.
+    fn framed<T>(&self, kind: Kind, id: u64, read: impl FnOnce(&[u8]) -> Result<T>) -> Result<Option<T>> {
+        let (table, cached) = match kind {
+            Kind::Documents => (&self.documents, Place::Document(id)),
+            _ => (&self.contents, Place::Content(id)),
+        };
+        let within = |error: Error| error.within(place(kind, id));
+        if let Some(record) = self.cache.get(cached) {
+            return read(&record).map(Some).map_err(within);
+        }
+        let row = table.range(..=id).doing("read a record")?.next_back();
+        let Some(row) = row.transpose().doing("read a record")? else { return Ok(None) };
+        let record =
+            Frame::of_row(kind, self.id, row.0.value(), row.1.value()).and_then(|frame| frame.record(id));
+        let Some(record) = record.map_err(within)? else { return Ok(None) };
+        self.cache.put(cached, record);
+        read(record).map(Some).map_err(within)
     }
 
     fn framed_from(
@@ -373,21 +440,6 @@ fn missing(kind: Kind, id: u64) -> Error {
 
 fn amendment(id: u64, bytes: &[u8]) -> Result<Amendment> {
     Amendment::decode(bytes).map_err(|e| e.within(format!("row {id} of amendments")))
-}
-
-/// Reads the record with this id out of the frame that holds it, `None` when there is none.
-fn framed<T>(
-    kind: Kind,
-    database: DatabaseId,
-    table: &Rows<u64>,
-    id: u64,
-    read: impl FnOnce(&[u8]) -> Result<T>,
-) -> Result<Option<T>> {
-    let row = table.range(..=id).doing("read a record")?.next_back().transpose().doing("read a record")?;
-    let Some(row) = row else { return Ok(None) };
-    Frame::of_row(kind, database, row.0.value(), row.1.value())
-        .and_then(|frame| frame.record(id)?.map(read).transpose())
-        .map_err(|e| e.within(place(kind, id)))
 }
 
 /// Runs and memtable must index every id once.
