@@ -22,7 +22,9 @@ impl Random {
 
 /// Texts to cut documents from: the corpora beside the project where they are there, else made up.
 pub fn texts() -> (&'static str, Vec<String>) {
-    let corpora = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/corpora");
+    let beside = |folder: &Path| folder.join("shared/corpora");
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let corpora = here.ancestors().map(beside).find(|corpora| corpora.is_dir()).unwrap_or_default();
     let names = ["revisions_peps", "mccormick_2500", "revisions_symfony", "licences_spdx"];
     let read: Vec<String> =
         names.iter().flat_map(|name| corpus(&corpora.join(name).join("docs.jsonl.zst"))).collect();
@@ -60,6 +62,15 @@ fn made_up(seed: u64) -> String {
 /// `count` documents of about `bytes` bytes: slices of texts put together, a third of them in versions that differ in
 /// up to 20 words.
 pub fn versions(count: usize, bytes: usize) -> (&'static str, Vec<String>) {
+    put_together(count, bytes, &[1, 1, 1, 2, 5, 10])
+}
+
+/// `count` documents of about `bytes` bytes: slices of texts put together, each in one version.
+pub fn pages(count: usize, bytes: usize) -> (&'static str, Vec<String>) {
+    put_together(count, bytes, &[1])
+}
+
+fn put_together(count: usize, bytes: usize, copies: &[usize]) -> (&'static str, Vec<String>) {
     let (origin, texts) = texts();
     let words: Vec<Vec<&str>> = texts
         .iter()
@@ -82,7 +93,7 @@ pub fn versions(count: usize, bytes: usize) -> (&'static str, Vec<String>) {
                 }
             }
         }
-        for version in 0..[1, 1, 1, 2, 5, 10][random.below(6)] {
+        for version in 0..copies[random.below(copies.len())] {
             let mut edited = base.clone();
             for _ in 0..if version > 0 { random.below(20) } else { 0 } {
                 let at = random.below(edited.len());

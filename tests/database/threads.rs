@@ -30,6 +30,33 @@ fn of_two_threads_with_one_new_text_exactly_one_is_new() {
     assert_eq!(db.stats().unwrap().contents, 40);
 }
 
+#[test]
+fn documents_that_are_begun_before_others_are_before_them_whoever_waits_first() {
+    let place = Place::new();
+    let db = place.open();
+    let mut draw = Draw::new(12);
+    let texts: Vec<String> = (0..50).map(|_| text(&mut draw, 40)).collect();
+    let mut begun = Vec::new();
+    for (number, text) in texts.iter().chain(&texts).enumerate() {
+        let documents = vec![document(&db, &number.to_string(), text)];
+        begun.push((number, db.add_later(documents, Policy::Everything).unwrap()));
+    }
+    assert_eq!(db.stats().unwrap().documents, 0, "nobody waited yet");
+    for (number, begun) in begun.into_iter().rev() {
+        let added = begun.wait().unwrap().remove(0);
+        let (verdict, of) = match number < 50 {
+            true => (Verdict::New, None),
+            false => (Verdict::Exact, Some((number - 50).to_string())),
+        };
+        assert_eq!((added.verdict, added.of), (verdict, of), "document {number}");
+    }
+    // Whoever does not wait learns nothing, and harms nobody.
+    drop(db.add_later(vec![document(&db, "begun", &texts[0])], Policy::Everything).unwrap());
+    db.close().unwrap();
+    let db = place.open();
+    assert_eq!((db.stats().unwrap().contents, db.get("99").unwrap().is_some()), (50, true));
+}
+
 /// Adds documents of a thread's own, some alone and some in batches.
 fn add_many(db: &Database, thread: u64, count: usize) {
     let mut draw = Draw::new(thread);

@@ -1,0 +1,47 @@
+//! How the memory that a process may take is shared out.
+
+use serde::Serialize;
+
+/// The parts of [`Options::memory`](super::Options::memory) of a process that writes, as planned: bytes. What is left of the
+/// whole is for everything that is not counted. A reader needs no memtable and no documents.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Shares {
+    /// All of it.
+    pub memory: u64,
+    /// Pages of the file, redb's: three eighths.
+    pub pages: u64,
+    /// Filters of runs: an eighth.
+    pub filters: u64,
+    /// Index entries that are in no run yet: an eighth, and 2 MiB at least. It is exceeded by one commit at most.
+    pub memtable: u64,
+    /// Documents under way, a quarter: lines that were read (an eighth), sketches, and what a commit makes of them.
+    pub documents: u64,
+}
+
+impl Shares {
+    /// The parts of so many bytes.
+    pub fn of(memory: usize) -> Self {
+        let memory = memory as u64;
+        Shares {
+            memory,
+            pages: memory / 8 * 3,
+            filters: memory / 8,
+            memtable: (memory / 8).max(2 << 20),
+            documents: memory / 4,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_parts_leave_something_of_the_whole() {
+        for memory in [0, 1 << 20, 64 << 20, 256 << 20, 1 << 40] {
+            let Shares { pages, filters, memtable, documents, .. } = Shares::of(memory);
+            let sum = pages + filters + memtable.min(memory as u64 / 8) + documents;
+            assert!(sum <= memory as u64 / 8 * 7, "{memory}");
+        }
+    }
+}
