@@ -72,7 +72,9 @@ fn crawl<T: Send>(what: &str, pages: Vec<T>, sketch: impl Fn(&mut Sketcher, T) -
         threads.into_iter().map(|thread| thread.join().expect("a crawler")).fold(0.0, f64::max)
     });
     let rate = count as f64 / began.elapsed().as_secs_f64();
-    println!("add: {count} new pages from {CRAWLERS} threads, {what}: {rate:.0}/s; longest wait {longest:.3} s");
+    println!(
+        "add: {count} new pages from {CRAWLERS} threads, {what}: {rate:.0}/s; longest wait {longest:.3} s"
+    );
 }
 
 /// New pages from many threads.
@@ -101,10 +103,8 @@ fn main() {
     let began = Instant::now();
     for (number, part) in texts.chunks(COMMIT).enumerate() {
         let start = Instant::now();
-        let documents = sketch_all(&db.sketcher(), part).into_iter().enumerate().map(|(i, sketch)| Document {
-            key: format!("http://example.org/{}/{}", number, i),
-            sketch,
-            seen_at: None,
+        let documents = sketch_all(&db.sketcher(), part).into_iter().enumerate().map(|(i, sketch)| {
+            Document { key: format!("http://example.org/{}/{}", number, i), sketch, seen_at: None }
         });
         let documents: Vec<Document> = documents.collect();
         let commit = Instant::now();

@@ -5,6 +5,7 @@ use super::candidate::{Candidates, Search};
 use super::keep::Likeness;
 use super::measures::Measures;
 use super::params::{Params, check_share};
+use super::probe::Absent;
 use super::reader::Reader;
 use crate::error::{Error, Result};
 use crate::id::{ClusterId, ContentId, DocId};
@@ -152,8 +153,20 @@ struct Found {
 }
 
 impl Batch<'_> {
+    /// Adds documents one after the other.
+    pub fn add_all(&mut self, documents: Vec<Document>, options: AddOptions) -> Result<Vec<Added>> {
+        self.absent = self.look_up(&documents)?;
+        let mut add = |document| {
+            self.absent.next();
+            self.add(&document, options)
+        };
+        let added = documents.into_iter().map(&mut add).collect();
+        self.absent = Absent::default();
+        added
+    }
+
     /// Gives the verdict on one document and stores it as the options say.
-    pub fn add(&mut self, document: &Document, options: AddOptions) -> Result<Added> {
+    fn add(&mut self, document: &Document, options: AddOptions) -> Result<Added> {
         let Document { key, sketch, seen_at } = document;
         let own = self.find_document(key)?;
         let same = self.find_content(&sketch.hash)?;

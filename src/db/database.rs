@@ -228,9 +228,7 @@ impl Database {
         let samples = options.contained.is_some();
         let begin = |job: Vec<Document>| {
             let weight = job.iter().map(Document::weight).sum();
-            self.begin(weight, samples, move |batch| {
-                job.into_iter().map(|document| batch.add(&document, options)).collect()
-            })
+            self.begin(weight, samples, move |batch| batch.add_all(job, options))
         };
         let begun = jobs(documents, Document::weight).into_iter().map(begin).collect::<Result<_>>()?;
         Ok(Adding { db: self, begun })

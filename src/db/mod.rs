@@ -10,6 +10,7 @@ mod candidate;
 mod measures;
 mod pending;
 mod clustering;
+mod probe;
 mod batch;
 mod forming;
 mod sync;

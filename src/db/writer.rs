@@ -26,6 +26,8 @@ pub(crate) const FLUSH_CONTENTS: u64 = 32 * 1024;
 const FLUSH_DOCUMENTS: u64 = MOST_NUMBERS - GROUP as u64;
 /// Entries merged for each entry added: more than the levels that an entry passes through.
 const MERGE_FACTOR: u64 = 8;
+/// Entries merged in one commit for each entry that it adds: what a commit that flushes left is made up for.
+const MOST_FACTOR: u64 = 10;
 
 /// How much is flushed and merged at a time: everything in proportion to a full memtable.
 #[derive(Clone, Copy, Debug)]
@@ -84,11 +86,13 @@ pub(crate) struct Writer {
     pub merging: Option<Merging>,
     /// Entries that may be merged for those added since the last slice.
     credit: u64,
+    /// Whether the last commit flushed and left merging out.
+    rested: bool,
 }
 
 impl Writer {
     pub fn new(merging: Option<Merging>) -> Self {
-        Writer { merging, credit: 0 }
+        Writer { merging, credit: 0, rested: false }
     }
 }
 
@@ -165,8 +169,14 @@ impl Database {
         if merging.is_none() {
             writer.credit = writer.credit.min(self.pace().least_slice());
         }
-        if let Some(under_way) = merging.as_mut().filter(|_| writer.credit >= self.pace().least_slice()) {
-            let budget = std::mem::take(&mut writer.credit);
+        // A commit that flushes is long enough as it is, unless all of them flush.
+        let due = writer.credit >= self.pace().least_slice();
+        let rests = full && !writer.rested;
+        writer.rested = rests;
+        if let Some(under_way) = merging.as_mut().filter(|_| due && !rests) {
+            let most = (entries * MOST_FACTOR).max(self.pace().least_slice());
+            let budget = if entries == 0 { writer.credit } else { writer.credit.min(most) };
+            writer.credit -= budget;
             if let Some(merged) = under_way.slice(budget, view, &commit, self.filters())? {
                 merging = None;
                 let at = runs.iter().position(|run| merged.inputs.contains(&run.number)).unwrap_or(0);
