@@ -29,6 +29,11 @@ impl FilterBudget {
         Arc::new(FilterBudget { left: AtomicUsize::new(bytes) })
     }
 
+    /// Whether there is room for so many bytes at the moment.
+    fn has(&self, bytes: u64) -> bool {
+        self.left.load(Ordering::Relaxed) as u64 >= bytes
+    }
+
     fn take(&self, bytes: usize) -> bool {
         self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(bytes)).is_ok()
     }
@@ -176,6 +181,10 @@ impl RunSource for OpenRun {
         let Some(slot) = run.filters.get(group as usize) else { return Ok(true) };
         if let Some(loaded) = slot.get() {
             return Ok(filter::may_hold(loaded, key));
+        }
+        // Reading what cannot be kept would cost more than the block that it may spare.
+        if !run.budget.has(run.record.filter_bytes / u64::from(run.record.groups.max(1))) {
+            return Ok(true);
         }
         let stored = row(&self.rows, FILTERS + group, run.number)?;
         self.check_filter(group, stored.value())?;
