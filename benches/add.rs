@@ -6,7 +6,7 @@
 
 mod common;
 
-use common::{machine, pages, versions};
+use common::{cpu_seconds, machine, pages, versions};
 use sketchdb::{Database, Document, Options, Params, Policy, Sketch, Sketcher};
 use std::collections::VecDeque;
 use std::time::Instant;
@@ -44,7 +44,7 @@ fn crawl<T: Send>(what: &str, pages: Vec<T>, sketch: impl Fn(&mut Sketcher, T) -
     let count = pages.len();
     let mut shares: Vec<Vec<T>> = (0..CRAWLERS).map(|_| Vec::new()).collect();
     pages.into_iter().enumerate().for_each(|(number, page)| shares[number % CRAWLERS].push(page));
-    let began = Instant::now();
+    let (began, spent) = (Instant::now(), cpu_seconds());
     let longest = std::thread::scope(|scope| {
         let threads: Vec<_> = shares
             .into_iter()
@@ -72,8 +72,9 @@ fn crawl<T: Send>(what: &str, pages: Vec<T>, sketch: impl Fn(&mut Sketcher, T) -
         threads.into_iter().map(|thread| thread.join().expect("a crawler")).fold(0.0, f64::max)
     });
     let rate = count as f64 / began.elapsed().as_secs_f64();
+    let each = (cpu_seconds() - spent) * 1e6 / count as f64;
     println!(
-        "add: {count} new pages from {CRAWLERS} threads, {what}: {rate:.0}/s; longest wait {longest:.3} s"
+        "add: {count} new pages from {CRAWLERS} threads, {what}: {rate:.0}/s, {each:.0} us of a core each; longest wait {longest:.3} s"
     );
 }
 
