@@ -19,18 +19,18 @@ impl BitWriter {
         debug_assert!(width <= 56 && value >> width == 0);
         self.pending |= value << self.filled;
         self.filled += width;
-        while self.filled >= 8 {
-            self.bytes.push(self.pending as u8);
-            self.pending >>= 8;
-            self.filled -= 8;
+        if self.filled >= 64 {
+            self.bytes.extend_from_slice(&self.pending.to_le_bytes());
+            self.filled -= 64;
+            // Fewer than 64 bits were free, and fewer than 64 are left of the value.
+            self.pending = value >> (width - self.filled);
         }
     }
 
     /// The bytes, the last one filled up with zeros.
     pub fn finish(mut self) -> Vec<u8> {
-        if self.filled > 0 {
-            self.bytes.push(self.pending as u8);
-        }
+        let rest = self.filled.div_ceil(8) as usize;
+        self.bytes.extend_from_slice(&self.pending.to_le_bytes()[..rest]);
         self.bytes
     }
 }
@@ -85,18 +85,15 @@ impl EliasFano {
 
     /// Appends the code of `values`, which must be `count` ascending values, none above the greatest.
     pub fn encode(&self, values: impl Iterator<Item = u64> + Clone, out: &mut BitWriter) {
+        out.bytes.reserve(self.bytes() + 8);
         let mut high = 0;
         for value in values.clone() {
-            let target = value >> self.low_width;
-            while high < target {
-                out.push(0, 1);
-                high += 1;
-            }
-            out.push(1, 1);
+            let step = zeros((value >> self.low_width) - high, out);
+            out.push(1 << step, step + 1);
+            high = value >> self.low_width;
         }
-        for _ in high..(self.upper_bits - self.count) as u64 {
-            out.push(0, 1);
-        }
+        let step = zeros((self.upper_bits - self.count) as u64 - high, out);
+        out.push(0, step);
         for value in values {
             out.push(value & ((1 << self.low_width) - 1), self.low_width);
         }
@@ -157,6 +154,15 @@ impl EliasFano {
         });
         values
     }
+}
+
+/// Appends zeros until fewer than 56 are left: how many.
+fn zeros(mut left: u64, out: &mut BitWriter) -> u32 {
+    while left > 55 {
+        out.push(0, 56);
+        left -= 56;
+    }
+    left as u32
 }
 
 #[cfg(test)]

@@ -23,7 +23,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! - [`Database`]: `create`, `open`, `add`, `add_batch`, `remove`, `expire`; `query`, `sweep`, `get`, `pairs`, `clusters`, `stats`;
+//! - [`Database`]: `create`, `open`, `add`, `add_batch`, `add_later`, `remove`, `expire`; `query`, `sweep`, `get`, `pairs`, `clusters`,
+//!   `stats`;
 //!   `compact`, `rebuild`, `salvage`, `merge`, `export`, `import`, `verify`. It is `Send + Sync`; `add` takes `&self`.
 //! - [`Dedup`] says which documents of a collection to keep.
 //! - [`Params`] belong to the file, [`Options`] to the process.
@@ -46,10 +47,10 @@ mod db;
 pub mod fuzzing;
 
 pub use db::{
-    Accept, AddOptions, Added, Answer, Close, Cluster, ClusterOptions, ClusterRule, Clusters, Compacted,
-    Compared, Confirm, CurvePoint, Damage, Database, Dedup, DedupOptions, Document, Duplicate, FoundBy, Keep,
-    Kept, Match, Measure, Merged, Options, Pair, PairEvent, PairOptions, PairSummary, Params, Policy,
-    Progress, Query, RepresentativeRule, Salvaged, Stats, Stored, Verdict, Verified, compare,
+    Accept, AddOptions, Added, Adding, Answer, Close, Cluster, ClusterOptions, ClusterRule, Clusters,
+    Compacted, Compared, Confirm, CurvePoint, Damage, Database, Dedup, DedupOptions, Document, Duplicate,
+    FoundBy, Keep, Kept, Match, Measure, Merged, Options, Pair, PairEvent, PairOptions, PairSummary, Params,
+    Policy, Progress, Query, RepresentativeRule, Salvaged, Shares, Stats, Stored, Verdict, Verified, compare,
 };
 pub use error::{Error, Result};
 pub use id::{ClusterId, ContentHash, ContentId, DatabaseId, DocId};

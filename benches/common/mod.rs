@@ -22,7 +22,9 @@ impl Random {
 
 /// Texts to cut documents from: the corpora beside the project where they are there, else made up.
 pub fn texts() -> (&'static str, Vec<String>) {
-    let corpora = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/corpora");
+    let beside = |folder: &Path| folder.join("shared/corpora");
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let corpora = here.ancestors().map(beside).find(|corpora| corpora.is_dir()).unwrap_or_default();
     let names = ["revisions_peps", "mccormick_2500", "revisions_symfony", "licences_spdx"];
     let read: Vec<String> =
         names.iter().flat_map(|name| corpus(&corpora.join(name).join("docs.jsonl.zst"))).collect();
@@ -60,6 +62,15 @@ fn made_up(seed: u64) -> String {
 /// `count` documents of about `bytes` bytes: slices of texts put together, a third of them in versions that differ in
 /// up to 20 words.
 pub fn versions(count: usize, bytes: usize) -> (&'static str, Vec<String>) {
+    put_together(count, bytes, &[1, 1, 1, 2, 5, 10])
+}
+
+/// `count` documents of about `bytes` bytes: slices of texts put together, each in one version.
+pub fn pages(count: usize, bytes: usize) -> (&'static str, Vec<String>) {
+    put_together(count, bytes, &[1])
+}
+
+fn put_together(count: usize, bytes: usize, copies: &[usize]) -> (&'static str, Vec<String>) {
     let (origin, texts) = texts();
     let words: Vec<Vec<&str>> = texts
         .iter()
@@ -82,7 +93,7 @@ pub fn versions(count: usize, bytes: usize) -> (&'static str, Vec<String>) {
                 }
             }
         }
-        for version in 0..[1, 1, 1, 2, 5, 10][random.below(6)] {
+        for version in 0..copies[random.below(copies.len())] {
             let mut edited = base.clone();
             for _ in 0..if version > 0 { random.below(20) } else { 0 } {
                 let at = random.below(edited.len());
@@ -112,6 +123,15 @@ pub fn median(times: usize, mut run: impl FnMut()) -> Duration {
 pub fn percentile(latencies: &mut [Duration], p: usize) -> f64 {
     latencies.sort();
     latencies[(latencies.len() - 1) * p / 100].as_secs_f64() * 1e6
+}
+
+/// Seconds that the cores have spent on this process, where Linux tells it: to the hundredth.
+pub fn cpu_seconds() -> f64 {
+    let told = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    // Behind the name, which may have blanks in it, come the state and ten more before the two times.
+    let behind = told.rsplit(')').next().unwrap_or_default();
+    behind.split_whitespace().skip(11).take(2).filter_map(|ticks| ticks.parse::<f64>().ok()).sum::<f64>()
+        / 100.0
 }
 
 /// Prints what machine this is.

@@ -12,8 +12,10 @@ use sketchdb::{AddOptions, Added, Database, Document, Error, Params, Verdict};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// A commit is made at this many documents and passages, or when the last one is this long ago.
+/// A commit is made at this many documents and passages for 256 MiB of memory, fewer for less, or when the last one is this
+/// long ago.
 const COMMIT_DOCUMENTS: usize = 4096;
+const FEWEST_DOCUMENTS: usize = 512;
 const COMMIT_EVERY: Duration = Duration::from_millis(500);
 
 #[derive(Serialize)]
@@ -40,6 +42,7 @@ pub fn run(verb: &Add, common: &Common) -> Ended {
         bounded: 0,
         waiting: Vec::new(),
         weight: 0,
+        most: (common.memory >> 16).clamp(FEWEST_DOCUMENTS, COMMIT_DOCUMENTS),
         committed: Instant::now(),
     };
     let sketcher = db.sketcher();
@@ -91,6 +94,8 @@ struct Adding<'a> {
     waiting: Vec<Document>,
     /// Contents that the waiting documents may bring.
     weight: usize,
+    /// The weight at which they are committed.
+    most: usize,
     committed: Instant,
 }
 
@@ -115,7 +120,7 @@ impl Adding<'_> {
             Event::Idle => self.progress.redraw(meter),
         }
         let due = self.committed.elapsed() >= COMMIT_EVERY && !self.waiting.is_empty();
-        if due || self.weight >= COMMIT_DOCUMENTS { self.commit(meter) } else { Ok(()) }
+        if due || self.weight >= self.most { self.commit(meter) } else { Ok(()) }
     }
 
     fn commit(&mut self, meter: &Meter) -> Result<(), Stop> {

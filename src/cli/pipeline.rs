@@ -19,8 +19,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::Builder;
 use std::time::Duration;
 
-/// Chunks between the walk and the caller.
-const TOKENS: usize = 64;
+/// Chunks between the walk and the caller: so many for 256 MiB, that no thread waits for work while a commit is under way;
+/// fewer for less.
+const TOKENS: usize = 128;
+const FEWEST_TOKENS: usize = 32;
 /// A chunk is passed on when it holds this many pieces or bytes.
 const CHUNK_PIECES: usize = 64;
 const CHUNK_BYTES: usize = 1 << 18;
@@ -90,11 +92,12 @@ pub fn run<T: Send, E: From<Error>>(
         text: inputs.text_field.clone(),
         time: inputs.time_field.clone(),
     };
-    let (pieces_in, pieces) = bounded::<Chunk<Piece>>(TOKENS);
+    let tokens = (common.memory >> 21).clamp(FEWEST_TOKENS, TOKENS);
+    let (pieces_in, pieces) = bounded::<Chunk<Piece>>(tokens);
     let (results, results_out) = unbounded::<Chunk<Result<T, Problem>>>();
-    let (tokens_in, tokens_out) = bounded::<()>(TOKENS);
+    let (tokens_in, tokens_out) = bounded::<()>(tokens);
     let (going_on, stopped) = bounded::<()>(0);
-    for _ in 0..TOKENS {
+    for _ in 0..tokens {
         let _ = tokens_in.send(());
     }
     // An eighth of the memory: the caches take the rest.
@@ -121,10 +124,10 @@ pub fn run<T: Send, E: From<Error>>(
     std::thread::scope(|scope| {
         let mut started = 0;
         // More than there are chunks would have nothing to do.
-        while started < common.threads().min(TOKENS) {
+        while started < common.threads().min(tokens) {
             let (pieces, results, stopped) = (pieces.clone(), results.clone(), stopped.clone());
             let (budget, new_worker) = (&budget, &new_worker);
-            let worker = Builder::new().spawn_scoped(scope, move || {
+            let worker = Builder::new().name("sketch".into()).spawn_scoped(scope, move || {
                 let mut worker = None;
                 while let Some(Chunk { number, mut bytes, pieces }) = next_chunk(&pieces, &stopped) {
                     let worker = worker.get_or_insert_with(new_worker);
@@ -146,7 +149,7 @@ pub fn run<T: Send, E: From<Error>>(
         }
         drop((pieces, results, room));
         // Not of the scope: it may wait for stdin long after everything else has ended.
-        Builder::new().spawn(move || walker.walk()).map_err(no_thread)?;
+        Builder::new().name("read".into()).spawn(move || walker.walk()).map_err(no_thread)?;
         let ended = in_order(results_out, tokens_in, &budget, &mut take);
         drop(going_on);
         budget.close();

@@ -40,6 +40,19 @@ fn tell(stats: &Stats, output: &mut Output) -> std::io::Result<()> {
         "memory",
         format!("{} for {} entries not in a run", bytes(stats.index_memory), stats.memtable_entries),
     )?;
+    let shares = &stats.shares;
+    row(
+        "shares",
+        format!(
+            "of {}: pages {}, rows {}, filters {}, memtable {}, documents under way {}",
+            bytes(shares.memory),
+            bytes(shares.pages),
+            bytes(shares.rows),
+            bytes(shares.filters),
+            bytes(shares.memtable),
+            bytes(shares.documents)
+        ),
+    )?;
     row("bounded", format!("{} verdicts", stats.bounded))?;
     row("bands", format!("{} of {} rows", stats.bands, stats.rows))?;
     for (name, value) in stats.parameters() {

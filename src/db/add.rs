@@ -5,6 +5,7 @@ use super::candidate::{Candidates, Search};
 use super::keep::Likeness;
 use super::measures::Measures;
 use super::params::{Params, check_share};
+use super::probe::Absent;
 use super::reader::Reader;
 use crate::error::{Error, Result};
 use crate::id::{ClusterId, ContentId, DocId};
@@ -152,8 +153,20 @@ struct Found {
 }
 
 impl Batch<'_> {
+    /// Adds documents one after the other.
+    pub fn add_all(&mut self, documents: Vec<Document>, options: AddOptions) -> Result<Vec<Added>> {
+        self.absent = self.look_up(&documents)?;
+        let mut add = |document| {
+            self.absent.next();
+            self.add(&document, options)
+        };
+        let added = documents.into_iter().map(&mut add).collect();
+        self.absent = Absent::default();
+        added
+    }
+
     /// Gives the verdict on one document and stores it as the options say.
-    pub fn add(&mut self, document: &Document, options: AddOptions) -> Result<Added> {
+    fn add(&mut self, document: &Document, options: AddOptions) -> Result<Added> {
         let Document { key, sketch, seen_at } = document;
         let own = self.find_document(key)?;
         let same = self.find_content(&sketch.hash)?;
@@ -232,7 +245,7 @@ impl Batch<'_> {
         found.alike = alike.iter().map(|measures| measures.content).collect();
         found.candidates = near;
         if let (None, Some(share)) = (&found.near, contained) {
-            let containers = Search::new(self, self.indexing(), sketch)?.samples()?.candidates()?;
+            let containers = self.search(sketch).samples()?.candidates()?;
             let containment = |measures: &Measures| measures.containment.map(|estimate| estimate.value);
             found.bounded |= containers.bounded;
             let containers = self.alike(sketch, &containers, share, containment)?;
@@ -246,10 +259,14 @@ impl Batch<'_> {
         Ok(found)
     }
 
-    /// The candidates of a text, and the near duplicates among them, the most alike first.
+    /// A search for others than the same text: that was looked for before.
+    fn search<'a>(&'a self, sketch: &'a Sketch) -> Search<'a, Self> {
+        Search::again(self, self.indexing(), sketch, ContentId(u64::MAX))
+    }
+
+    /// The candidates of a text that is not stored, and the near duplicates among them, the most alike first.
     pub(super) fn near(&self, sketch: &Sketch, likeness: Likeness) -> Result<(Candidates, Vec<Measures>)> {
-        let search = Search::new(self, self.indexing(), sketch)?;
-        let near = likeness.search(self.params, search)?.candidates()?;
+        let near = likeness.search(self.params, self.search(sketch))?.candidates()?;
         let share = |measures: &Measures| likeness.share(measures);
         let alike = self.alike(sketch, &near, likeness.threshold(self.params), share)?;
         Ok((near, alike))

@@ -3,11 +3,13 @@
 //! Nothing is written until [`Batch::write`]; look-ups find what the batch added before, so that adding many documents at
 //! once says what adding them one at a time would say.
 
+use super::add::Document;
 use super::clustering::Clustering;
 use super::keep::Likeness;
 use super::measures::{Candidate, CandidateCache, Measures};
 use super::params::{ClusterRule, Params};
 use super::pending::{PendingEntries, Sought};
+use super::probe::{self, Absent};
 use super::reader::Reader;
 use crate::error::{Error, Result};
 use crate::id::{ClusterId, ContentId, DocId};
@@ -48,6 +50,8 @@ pub(crate) struct Batch<'v> {
     pub clustering: Clustering<'v>,
     entries: PendingEntries,
     candidates: CandidateCache,
+    /// What the view is known not to have.
+    pub absent: Absent,
 }
 
 /// When a document was seen, in seconds since 1970.
@@ -93,12 +97,18 @@ impl<'v> Batch<'v> {
             dirty: (*view.marks.dirty).clone(),
             clustering: Clustering::new(&view.clusters),
             candidates: CandidateCache::default(),
+            absent: Absent::default(),
             entries: PendingEntries::new(sought, indexing.prefixes()),
         }
     }
 
     pub fn indexing(&self) -> &'v Indexing {
         self.indexing
+    }
+
+    /// For each document what of it the view does not have.
+    pub fn look_up(&self, documents: &[Document]) -> Result<Absent> {
+        probe::absent(self.view, self.params, self.indexing, documents)
     }
 
     /// A new document that holds a content, which is new too when `content` is `None`.
@@ -341,7 +351,8 @@ impl Reader for Batch<'_> {
         let keys = range.start().space() == Space::KEYS;
         let gone = if keys { &self.removed } else { &self.buried };
         let mut each = |address, id| gone.contains(id) || each(address, id);
-        if !self.view.scan(range, &mut each)? {
+        let absent = range.start() == range.end() && self.absent.contains(*range.start());
+        if !absent && !self.view.scan(range, &mut each)? {
             return Ok(());
         }
         let base = if keys { self.counters.unflushed_document } else { self.counters.unflushed_content };

@@ -3,7 +3,8 @@
 use super::add::{AddOptions, Added, Document, Policy, check_key};
 use super::copy::post_content;
 use super::params::Params;
-use super::writer::{Commits, FLUSH_CONTENTS, GROUP, Pace, Writer};
+use super::shares::Shares;
+use super::writer::{Begun, Commits, FLUSH_CONTENTS, GROUP, Pace, Writer};
 use crate::error::{Error, Result};
 use crate::id::DatabaseId;
 use crate::index::indexing::Indexing;
@@ -22,8 +23,8 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 /// What belongs to the process that opens a database, not to the file.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Bytes of memory for caches; 256 MiB by default. Half is for what was read lately, an eighth holds filters; the memtable
-    /// (at most some 40 MiB) and the directories of the runs (8 bytes for a block of 4 KB) come on top.
+    /// Bytes of memory; 256 MiB by default. [`Shares`] says what they are for; the directories of the runs (8 bytes for a
+    /// block of 4 KB) come on top, and what the allocator cannot use.
     pub memory: usize,
     /// Never write: many processes may read one file at once. A file that its writer did not close is refused.
     pub read_only: bool,
@@ -126,7 +127,9 @@ impl Database {
     }
 
     pub(super) fn load(disk: Arc<dyn Disk>, options: Options, path: &Path) -> Result<Self> {
-        let (rows, pages) = shares(&options);
+        let shares =
+            if options.read_only { Shares::of_reader(options.memory) } else { Shares::of(options.memory) };
+        let pages = shares.pages as usize;
         let file = match options.read_only {
             true => StoreFile::open_read_only(Box::new(disk.clone()), pages, path)?,
             false => StoreFile::open_writable(Box::new(disk.clone()), pages)?,
@@ -135,8 +138,8 @@ impl Database {
         let params = params.map_err(|error| error.within("meta row params"))?;
         check_known_answer(&params, &file.meta(KNOWN_ANSWER)?)?;
         let indexing = params.indexing()?;
-        let filters = FilterBudget::new(options.memory / 8);
-        let (mut view, unfinished) = View::load(&file, indexing.prefixes(), &filters, Cache::new(rows))?;
+        let (filters, rows) = (FilterBudget::new(shares.filters as usize), Cache::new(shares.rows as usize));
+        let (mut view, unfinished) = View::load(&file, indexing.prefixes(), &filters, rows)?;
         view.memtable = replay(&view, &indexing)?;
         // What a writer before wrote and never committed may lie in the file: what is written from now on is newer.
         view.counters.epoch = view.counters.epoch.wrapping_add(u32::from(!options.read_only));
@@ -194,23 +197,43 @@ impl Database {
     /// Adds documents as if one after the other: a verdict each, in order, once all are durable. Up to 8,192 documents
     /// become durable together or not at all (passages count as documents); more take several commits.
     pub fn add_batch(&self, documents: Vec<Document>, options: impl Into<AddOptions>) -> Result<Vec<Added>> {
+        self.add_later(documents, options)?.wait()
+    }
+
+    /// Begins to add documents, after all that was begun before: [`Adding::wait`] gives their verdicts. A thread that begins
+    /// many before it waits for the first makes them durable in one commit, together with what others began.
+    ///
+    /// ```
+    /// # use sketchdb::{Database, Document, Options, Params, Policy};
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("pages.sketchdb");
+    /// # Database::create(&path, &Params::default())?;
+    /// # let db = Database::open(&path, Options::default())?;
+    /// let document = |key: &str, text: &str| -> sketchdb::Result<Document> {
+    ///     Ok(Document { key: key.into(), sketch: db.sketch(text)?, seen_at: None })
+    /// };
+    /// let first = db.add_later(vec![document("a", "one text")?], Policy::Everything)?;
+    /// let second = db.add_later(vec![document("b", "one text")?], Policy::Everything)?;
+    /// assert_eq!(second.wait()?[0].of.as_deref(), Some("a"));
+    /// assert_eq!(first.wait()?[0].of, None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn add_later(&self, documents: Vec<Document>, options: impl Into<AddOptions>) -> Result<Adding<'_>> {
         let options = options.into();
         options.check(&self.params)?;
         documents.iter().try_for_each(|document| check_key(&document.key))?;
         self.add_checked(documents, options)
     }
 
-    /// Adds documents whose options and keys were checked.
-    pub(super) fn add_checked(&self, documents: Vec<Document>, options: AddOptions) -> Result<Vec<Added>> {
+    /// Begins to add documents whose options and keys were checked.
+    pub(super) fn add_checked(&self, documents: Vec<Document>, options: AddOptions) -> Result<Adding<'_>> {
         let samples = options.contained.is_some();
-        let mut all = Vec::with_capacity(documents.len());
-        for job in jobs(documents, Document::weight) {
+        let begin = |job: Vec<Document>| {
             let weight = job.iter().map(Document::weight).sum();
-            all.extend(self.commit(weight, samples, move |batch| {
-                job.iter().map(|document| batch.add(document, options)).collect::<Result<Vec<Added>>>()
-            })?);
-        }
-        Ok(all)
+            self.begin(weight, samples, move |batch| batch.add_all(job, options))
+        };
+        let begun = jobs(documents, Document::weight).into_iter().map(begin).collect::<Result<_>>()?;
+        Ok(Adding { db: self, begun })
     }
 
     /// Closes the database and says whether that went well; dropping it closes it in silence. Nobody may use it any more,
@@ -265,6 +288,11 @@ impl Database {
         self.view().cached_bytes()
     }
 
+    /// What the memory is for when something is written.
+    pub(crate) fn shares(&self) -> Shares {
+        Shares::of(self.memory)
+    }
+
     /// Bytes that caches may take.
     pub(crate) fn memory(&self) -> usize {
         self.memory
@@ -283,13 +311,21 @@ impl Database {
     }
 }
 
-/// Bytes for rows that were read lately, and for redb's pages: half of what is allowed. Writers change pages; readers have most
-/// of what they read as rows, and need pages to get there.
-fn shares(options: &Options) -> (usize, usize) {
-    let (half, eighth) = (options.memory / 2, options.memory / 8);
-    match options.read_only {
-        true => (half - eighth, eighth),
-        false => (eighth, half - eighth),
+/// Documents on their way into a database. What becomes of them is known only to whoever waits; the others may be added or not.
+#[must_use = "nothing is durable before it was waited for"]
+pub struct Adding<'d> {
+    db: &'d Database,
+    begun: Vec<Begun<Vec<Added>>>,
+}
+
+impl Adding<'_> {
+    /// A verdict for each document, in order, once all are durable.
+    pub fn wait(self) -> Result<Vec<Added>> {
+        let mut all = Vec::new();
+        for begun in self.begun {
+            all.extend(self.db.end(begun)?);
+        }
+        Ok(all)
     }
 }
 

@@ -148,7 +148,7 @@ impl Dedup {
             numbered.push(Document { key: numbered_key(self.next, &document.key), ..document });
             self.next += 1;
         }
-        let added = held.add_checked(numbered, Policy::Everything.into())?;
+        let added = held.add_checked(numbered, Policy::Everything.into())?.wait()?;
         if self.options.transitive {
             self.bounded += added.iter().map(|added| u64::from(added.bounded)).sum::<u64>();
         }
@@ -181,7 +181,7 @@ impl Dedup {
     /// Keeps each document unless it matches one that is kept: then the numbered key of that.
     fn keep_or_name(&mut self, documents: Vec<Document>) -> Result<Vec<Option<Named>>> {
         let options = AddOptions { policy: Policy::OnlyNew, contained: self.options.contained };
-        let added = self.kept.add_checked(documents, options)?;
+        let added = self.kept.add_checked(documents, options)?.wait()?;
         self.bounded += added.iter().map(|added| u64::from(added.bounded)).sum::<u64>();
         Ok(added
             .into_iter()

@@ -43,13 +43,21 @@ pub(crate) struct PendingEntries {
     chains: HashMap<u64, (u32, u32), BuildHasherDefault<Uniform>>,
     /// Each with the next one of its chain.
     entries: Vec<(u64, u32)>,
+    /// Those that nobody looks for.
+    unsought: Vec<u64>,
 }
 
 const NONE: u32 = u32::MAX;
 
 impl PendingEntries {
     pub fn new(sought: Sought, prefixes: Prefixes) -> Self {
-        PendingEntries { sought, prefixes, chains: HashMap::default(), entries: Vec::new() }
+        PendingEntries {
+            sought,
+            prefixes,
+            chains: HashMap::default(),
+            entries: Vec::new(),
+            unsought: Vec::new(),
+        }
     }
 
     /// Adds an entry.
@@ -59,14 +67,15 @@ impl PendingEntries {
             Space::SAMPLES => self.sought.samples,
             _ => self.sought.simhashes || !space.is_simhash(),
         };
+        if !searched {
+            return self.unsought.push(packed(address, number));
+        }
         let own = self.entries.len() as u32;
         self.entries.push((packed(address, number), NONE));
-        if searched {
-            let chain = self.chains.entry(self.prefixes.filter_key(address)).or_insert((own, own));
-            let before = std::mem::replace(&mut chain.1, own);
-            if before != own {
-                self.entries[before as usize].1 = own;
-            }
+        let chain = self.chains.entry(self.prefixes.filter_key(address)).or_insert((own, own));
+        let before = std::mem::replace(&mut chain.1, own);
+        if before != own {
+            self.entries[before as usize].1 = own;
         }
     }
 
@@ -81,7 +90,10 @@ impl PendingEntries {
 
     /// The packed entries, for a part of the memtable.
     pub fn into_packed(self) -> Vec<u64> {
-        self.entries.into_iter().map(|entry| entry.0).collect()
+        let PendingEntries { entries, mut unsought, .. } = self;
+        unsought.reserve_exact(entries.len());
+        unsought.extend(entries.into_iter().map(|entry| entry.0));
+        unsought
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::database::Database;
 use super::params::Params;
+use super::shares::Shares;
 use crate::error::{Error, Result};
 use crate::sketch::estimate::{expected_distinct, precision, reach_probability};
 use crate::store::record::TOO_FEW;
@@ -42,6 +43,8 @@ pub struct Stats {
     pub memtable_entries: u64,
     /// Memory that the memtable and the directories of the runs take.
     pub index_memory: u64,
+    /// What the memory that this process may take is for.
+    pub shares: Shares,
     /// Verdicts for which a term shared by too many contents was not followed to its end.
     pub bounded: u64,
     /// Entries in a band.
@@ -151,6 +154,7 @@ impl Database {
             memtable_entries: view.memtable.len() as u64,
             index_memory: (view.memtable.bytes() + runs().map(|run| run.directory.bytes()).sum::<usize>())
                 as u64,
+            shares: self.shares(),
             bounded: view.counters.bounded,
             rows: bands.rows as u64,
             bands: bands.bands as u64,

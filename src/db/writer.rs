@@ -6,7 +6,7 @@
 
 use super::batch::{Batch, Written};
 use super::database::Database;
-use super::group::{Failure, GroupCommit};
+use super::group::{Failure, GroupCommit, Outcome};
 use crate::error::{Error, Result};
 use crate::index::memtable::{MOST_NUMBERS, Memtable};
 use crate::index::tier::FAN_OUT;
@@ -16,6 +16,7 @@ use crate::store::merging::Merging;
 use crate::store::run::Run;
 use crate::store::view::View;
 use std::sync::Arc;
+use std::sync::mpsc::Receiver;
 
 /// The most documents of one commit.
 pub(crate) const GROUP: usize = 8192;
@@ -25,6 +26,8 @@ pub(crate) const FLUSH_CONTENTS: u64 = 32 * 1024;
 const FLUSH_DOCUMENTS: u64 = MOST_NUMBERS - GROUP as u64;
 /// Entries merged for each entry added: more than the levels that an entry passes through.
 const MERGE_FACTOR: u64 = 8;
+/// Entries merged in one commit for each entry that it adds: what a commit that flushes left is made up for.
+const MOST_FACTOR: u64 = 10;
 
 /// How much is flushed and merged at a time: everything in proportion to a full memtable.
 #[derive(Clone, Copy, Debug)]
@@ -66,6 +69,12 @@ pub(crate) struct Job {
 /// The writer, and what waits for it.
 pub(crate) type Commits = GroupCommit<Writer, Job, Error>;
 
+/// Work that was begun: how its commit ends, and what it gives.
+pub(crate) struct Begun<T> {
+    outcome: Outcome<Error>,
+    done: Receiver<T>,
+}
+
 impl Failure for Error {
     fn earlier(what: String) -> Self {
         Error::Failed(what)
@@ -77,11 +86,13 @@ pub(crate) struct Writer {
     pub merging: Option<Merging>,
     /// Entries that may be merged for those added since the last slice.
     credit: u64,
+    /// Whether the last commit flushed and left merging out.
+    rested: bool,
 }
 
 impl Writer {
     pub fn new(merging: Option<Merging>) -> Self {
-        Writer { merging, credit: 0 }
+        Writer { merging, credit: 0, rested: false }
     }
 }
 
@@ -93,18 +104,32 @@ impl Database {
         samples: bool,
         work: impl FnOnce(&mut Batch) -> Result<T> + Send + 'static,
     ) -> Result<T> {
+        self.end(self.begin(weight, samples, work)?)
+    }
+
+    /// Puts work in the queue for the next commit.
+    pub(crate) fn begin<T: Send + 'static>(
+        &self,
+        weight: usize,
+        samples: bool,
+        work: impl FnOnce(&mut Batch) -> Result<T> + Send + 'static,
+    ) -> Result<Begun<T>> {
         if self.is_read_only() {
             return Err(Error::invalid("a database opened read-only", "open it for writing to change it"));
         }
         let (done_in, done) = std::sync::mpsc::channel();
         let work: Work = Box::new(move |batch| {
-            // Whoever gave the work waits for it.
+            // Whoever gave the work may have gone.
             let _ = done_in.send(work(batch)?);
             Ok(())
         });
-        let outcome = self.commits().enqueue(weight, Job { samples, work });
-        self.commits().wait(&outcome, |writer, group| self.commit_group(writer, group))?;
-        done.try_recv().map_err(|_| Error::Failed("work was left undone".into()))
+        Ok(Begun { outcome: self.commits().enqueue(weight, Job { samples, work }), done })
+    }
+
+    /// Waits until work is durable.
+    pub(crate) fn end<T>(&self, begun: Begun<T>) -> Result<T> {
+        self.commits().wait(&begun.outcome, |writer, group| self.commit_group(writer, group))?;
+        begun.done.try_recv().map_err(|_| Error::Failed("work was left undone".into()))
     }
 
     fn commit_group(&self, writer: &mut Writer, group: Vec<Job>) -> Result<()> {
@@ -116,6 +141,7 @@ impl Database {
         let written = batch.write(&commit)?;
         let counters = &written.counters;
         let full = counters.next_content - counters.unflushed_content >= self.pace().flush_contents
+            || written.memtable.bytes() as u64 >= self.shares().memtable
             || counters.next_document - counters.unflushed_document >= FLUSH_DOCUMENTS;
         self.finish(writer, &view, commit, written, full)
     }
@@ -143,8 +169,14 @@ impl Database {
         if merging.is_none() {
             writer.credit = writer.credit.min(self.pace().least_slice());
         }
-        if let Some(under_way) = merging.as_mut().filter(|_| writer.credit >= self.pace().least_slice()) {
-            let budget = std::mem::take(&mut writer.credit);
+        // A commit that flushes is long enough as it is, unless all of them flush.
+        let due = writer.credit >= self.pace().least_slice();
+        let rests = full && !writer.rested;
+        writer.rested = rests;
+        if let Some(under_way) = merging.as_mut().filter(|_| due && !rests) {
+            let most = (entries * MOST_FACTOR).max(self.pace().least_slice());
+            let budget = if entries == 0 { writer.credit } else { writer.credit.min(most) };
+            writer.credit -= budget;
             if let Some(merged) = under_way.slice(budget, view, &commit, self.filters())? {
                 merging = None;
                 let at = runs.iter().position(|run| merged.inputs.contains(&run.number)).unwrap_or(0);

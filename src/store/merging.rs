@@ -85,15 +85,20 @@ impl Merging {
         let sources: Vec<&OpenRun> =
             self.inputs.iter().map(|(number, _)| find(&view.runs, *number)).collect::<Result<_>>()?;
         let Merging { number, record, inputs, builder } = self;
+        let firsts = (record.contents.0, record.documents.0);
         let finished = commit.write_run(*number, |rows| {
             let mut finished = true;
+            let heads =
+                inputs.iter_mut().zip(&sources).map(|(input, source)| head(&mut input.1, source, firsts));
+            let mut heads: Vec<Option<Entry>> = heads.collect::<Result<_>>()?;
             for merged in 0.. {
-                let Some((least, entry)) = least(inputs, &sources, record)? else { break };
+                let Some((least, entry)) = least(&heads) else { break };
                 if merged >= budget {
                     finished = false;
                     break;
                 }
                 inputs[least].1.advance();
+                heads[least] = head(&mut inputs[least].1, sources[least], firsts)?;
                 let gone = match entry.address.space() {
                     Space::KEYS => view.marks.is_removed(record.documents.0 + u64::from(entry.number)),
                     _ => view.marks.is_dead(record.contents.0 + u64::from(entry.number)),
@@ -194,21 +199,21 @@ fn find(runs: &[OpenRun], number: u64) -> Result<&OpenRun> {
         .ok_or_else(|| Error::corrupt(format!("run {number}"), "a merge reads it and it is missing"))
 }
 
-/// The input with the least next entry, and that entry with its number as the new run counts.
-fn least(
-    inputs: &mut [(u64, Cursor)],
-    sources: &[&OpenRun],
-    record: &RunRecord,
-) -> Result<Option<(usize, Entry)>> {
+/// The next entry of an input, with its number as a run counts whose first content and first document are these.
+fn head(cursor: &mut Cursor, source: &OpenRun, firsts: (u64, u64)) -> Result<Option<Entry>> {
+    let Some(entry) = cursor.peek(source)? else { return Ok(None) };
+    let first = if entry.address.space() == Space::KEYS { firsts.1 } else { firsts.0 };
+    Ok(Some(Entry { number: (source.id(entry)? - first) as u32, ..entry }))
+}
+
+/// The input with the least next entry, and that entry.
+fn least(heads: &[Option<Entry>]) -> Option<(usize, Entry)> {
     let mut least: Option<(usize, Entry)> = None;
-    for (index, ((_, cursor), source)) in inputs.iter_mut().zip(sources).enumerate() {
-        let Some(entry) = cursor.peek(*source)? else { continue };
+    for (index, head) in heads.iter().enumerate() {
         // Of equal addresses the one of the earlier run comes first: its ids are lower.
-        if least.is_none_or(|(_, least)| entry.address < least.address) {
-            let keys = entry.address.space() == Space::KEYS;
-            let first = if keys { record.documents.0 } else { record.contents.0 };
-            least = Some((index, Entry { number: (source.id(entry)? - first) as u32, ..entry }));
+        if let Some(entry) = head.filter(|entry| least.is_none_or(|least| entry.address < least.1.address)) {
+            least = Some((index, entry));
         }
     }
-    Ok(least)
+    least
 }

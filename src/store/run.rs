@@ -30,6 +30,7 @@ impl FilterBudget {
         Arc::new(FilterBudget { left: AtomicUsize::new(bytes) })
     }
 
+    /// Whether there is room for so many bytes at the moment.
     fn has(&self, bytes: u64) -> bool {
         self.left.load(Ordering::Relaxed) as u64 >= bytes
     }
@@ -191,7 +192,7 @@ impl RunSource for OpenRun {
         if let Some(loaded) = slot.get() {
             return Ok(filter::passes(loaded, probe));
         }
-        // A filter that may not stay costs more than the block that it may spare.
+        // Reading what cannot be kept would cost more than the block that it may spare.
         if !run.budget.has(run.record.filter_bytes / u64::from(run.record.groups.max(1))) {
             return Ok(true);
         }

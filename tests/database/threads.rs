@@ -2,7 +2,7 @@
 
 use crate::common::place::{Place, document};
 use crate::common::texts::{Draw, text};
-use sketchdb::{Added, Database, Policy, Query, Verdict};
+use sketchdb::{Added, Database, Document, Policy, Query, Verdict};
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -28,6 +28,59 @@ fn of_two_threads_with_one_new_text_exactly_one_is_new() {
         }
     }
     assert_eq!(db.stats().unwrap().contents, 40);
+}
+
+#[test]
+fn documents_that_are_begun_before_others_are_before_them_whoever_waits_first() {
+    let place = Place::new();
+    let db = place.open();
+    let mut draw = Draw::new(12);
+    let texts: Vec<String> = (0..50).map(|_| text(&mut draw, 40)).collect();
+    let mut begun = Vec::new();
+    for (number, text) in texts.iter().chain(&texts).enumerate() {
+        let documents = vec![document(&db, &number.to_string(), text)];
+        begun.push((number, db.add_later(documents, Policy::Everything).unwrap()));
+    }
+    assert_eq!(db.stats().unwrap().documents, 0, "nobody waited yet");
+    for (number, begun) in begun.into_iter().rev() {
+        let added = begun.wait().unwrap().remove(0);
+        let (verdict, of) = match number < 50 {
+            true => (Verdict::New, None),
+            false => (Verdict::Exact, Some((number - 50).to_string())),
+        };
+        assert_eq!((added.verdict, added.of), (verdict, of), "document {number}");
+    }
+    // Whoever does not wait learns nothing, and harms nobody.
+    drop(db.add_later(vec![document(&db, "begun", &texts[0])], Policy::Everything).unwrap());
+    db.close().unwrap();
+    let db = place.open();
+    assert_eq!((db.stats().unwrap().contents, db.get("99").unwrap().is_some()), (50, true));
+}
+
+#[test]
+fn a_batch_looked_up_by_many_threads_says_what_its_documents_say_one_by_one() {
+    let mut draw = Draw::new(13);
+    let texts: Vec<String> = (0..400).map(|_| text(&mut draw, 60)).collect();
+    // Every third is an earlier text, every third alike to one, and every tenth has a key that is there.
+    let of = |number: usize| match number % 3 {
+        0 => texts[number].clone(),
+        1 => texts[number / 2 / 3 * 3].clone(),
+        _ => texts[number / 2 / 3 * 3].clone() + " more",
+    };
+    let key = |number: usize| if number % 10 == 9 { number / 2 } else { number }.to_string();
+    let [together, alone] = [Place::new(), Place::new()].map(|place| place.open());
+    let documents = |db: &Database, from: usize| -> Vec<Document> {
+        (from..from + 200).map(|number| document(db, &key(number), of(number))).collect()
+    };
+    for from in [0, 200] {
+        let at_once = together.add_batch(documents(&together, from), Policy::Everything).unwrap();
+        let one = |document| alone.add_batch(vec![document], Policy::Everything).unwrap().remove(0);
+        let one_by_one: Vec<Added> = documents(&alone, from).into_iter().map(one).collect();
+        assert_eq!(at_once, one_by_one, "from document {from}");
+        let count = |verdict| at_once.iter().filter(|added| added.verdict == verdict).count();
+        let counts = [Verdict::New, Verdict::Exact, Verdict::Near, Verdict::Updated].map(count);
+        assert!(counts.iter().all(|&count| count >= 5), "{counts:?}");
+    }
 }
 
 /// Adds documents of a thread's own, some alone and some in batches.
