@@ -8,6 +8,7 @@
 //! The interval is Wilson's score interval for the share of n values drawn without replacement from about N, that is with n
 //! replaced by n·(N-1)/(N-n) (finite-population correction). Wald's interval covers 24 % at r = .999.
 
+use super::kernel::common::common;
 use super::sample::{Sample, WHOLE};
 
 /// The 97.5 % quantile of the normal distribution: half of a two-sided 95 % interval.
@@ -104,17 +105,6 @@ fn wilson(share: f64, n: f64) -> Interval {
 
 fn share(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)
-}
-
-/// How many values two ascending lists share.
-fn common(a: &[u64], b: &[u64]) -> u64 {
-    let (mut i, mut j, mut both) = (0, 0, 0);
-    while let (Some(&x), Some(&y)) = (a.get(i), b.get(j)) {
-        both += u64::from(x == y);
-        i += usize::from(x <= y);
-        j += usize::from(y <= x);
-    }
-    both
 }
 
 /// P(a share of at least `threshold` is observed in `n` draws | the true share is `share`): the decision curve of an

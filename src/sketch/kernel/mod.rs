@@ -1,4 +1,5 @@
 //! Loops of the sketches, compiled for the vector units of the machine as those of
 //! [`text::kernel`](crate::text::kernel) are.
 
+pub(crate) mod common;
 pub(crate) mod windows;
