@@ -283,11 +283,6 @@ impl Database {
         &self.filters
     }
 
-    /// Bytes that index blocks and records read lately take.
-    pub fn cached_bytes(&self) -> usize {
-        self.view().cached_bytes()
-    }
-
     /// What the memory is for when something is written.
     pub(crate) fn shares(&self) -> Shares {
         Shares::of(self.memory)

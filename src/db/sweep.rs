@@ -13,6 +13,9 @@ use crate::index::TableDesign;
 use crate::index::term::{Address, Space};
 use crate::sketch::Simhash;
 use crate::store::view::View;
+use std::panic::resume_unwind;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::thread::Builder;
 
 /// Candidates that are collected before they are verified, in the order of the contents.
 const AT_ONCE: usize = 1 << 16;
@@ -40,11 +43,11 @@ impl Database {
             return Err(Error::invalid(format!("distance {max_distance}"), most));
         }
         let view = self.view();
-        let next = std::sync::atomic::AtomicUsize::new(0);
+        let next = AtomicUsize::new(0);
         let work = || {
             let mut sweep = Sweep { view: &view, tables, simhashes, max_distance, found: Vec::new() };
             loop {
-                match next.fetch_add(1, std::sync::atomic::Ordering::Relaxed) {
+                match next.fetch_add(1, Relaxed) {
                     table if table < tables.tables() => sweep.table(table)?,
                     _ => return Ok(sweep.found),
                 }
@@ -52,10 +55,12 @@ impl Database {
         };
         let cores = std::thread::available_parallelism().map_or(1, usize::from).min(tables.tables());
         std::thread::scope(|scope| {
-            let workers: Vec<_> = (0..cores).map(|_| scope.spawn(work)).collect();
-            let mut all = Vec::new();
-            for worker in workers {
-                all.extend(worker.join().map_err(|_| Error::Failed("a thread ended early".into()))??);
+            // Where there is no thread to be had, the others do it.
+            let others: Vec<_> =
+                (1..cores).filter_map(|_| Builder::new().spawn_scoped(scope, work).ok()).collect();
+            let mut all = work()?;
+            for other in others {
+                all.extend(other.join().unwrap_or_else(|panic| resume_unwind(panic))?);
             }
             Ok(all)
         })

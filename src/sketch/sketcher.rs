@@ -165,6 +165,9 @@ struct Keys {
 }
 
 impl Sketcher {
+    /// What the variable `SKETCHDB_KERNEL` may be; any other value counts as the last.
+    pub const KERNELS: [&str; 3] = kernel::NAMES;
+
     /// The instructions that sketches are made with here: `portable`, `avx2` or `avx512`. The sketches are the same.
     pub fn kernel() -> &'static str {
         kernel::level().name()

@@ -125,6 +125,7 @@ impl Share {
         self.shards[number].lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    #[cfg(test)]
     fn bytes(&self) -> usize {
         let of = |shard: &Mutex<Shard>| {
             let shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
@@ -167,7 +168,8 @@ impl Cache {
     }
 
     /// Bytes that are taken.
-    pub fn bytes(&self) -> usize {
+    #[cfg(test)]
+    fn bytes(&self) -> usize {
         self.blocks.bytes() + self.records.bytes()
     }
 }

@@ -166,11 +166,6 @@ impl View {
         })
     }
 
-    /// Bytes of blocks and records that were read lately.
-    pub fn cached_bytes(&self) -> usize {
-        self.cache.bytes()
-    }
-
     pub fn prefixes(&self) -> Prefixes {
         self.prefixes
     }

@@ -422,9 +422,10 @@ const LATER: &[&str] = &["--html", "warc"];
 
 /// A kernel that nobody has.
 fn refuses_kernel() -> Option<(ErrorKind, String)> {
-    let kernel = std::env::var("SKETCHDB_KERNEL").ok()?;
-    let known = ["portable", "avx2", "avx512"].contains(&kernel.as_str());
-    (!known).then(|| (ErrorKind::InvalidValue, format!("SKETCHDB_KERNEL={kernel}: portable, avx2 or avx512")))
+    let kernel = std::env::var_os("SKETCHDB_KERNEL")?.to_string_lossy().into_owned();
+    let kernels = sketchdb::Sketcher::KERNELS;
+    let known = kernels.contains(&kernel.as_str());
+    (!known).then(|| (ErrorKind::InvalidValue, format!("SKETCHDB_KERNEL={kernel}: {}", kernels.join(", "))))
 }
 
 /// The command line, or the exit code after a word on it.

@@ -1,16 +1,11 @@
 //! How many values two ascending lists share: eight of one against eight of the other at a time (Inoue, Ohara, Taura,
 //! *Faster set intersection with SIMD instructions*, 2014), in steps whose direction is no branch.
 
-use crate::text::kernel::{Level, level};
+use crate::text::kernel::at_level;
 
 /// How many values two ascending lists of distinct values share.
 pub(crate) fn common(a: &[u64], b: &[u64]) -> u64 {
-    // Sound: `level` names what the CPU was found to have.
-    #[cfg(target_arch = "x86_64")]
-    if level() == Level::Avx512 {
-        return unsafe { x86::common(a, b) };
-    }
-    one_by_one(a, b)
+    at_level!(avx512: x86::common(a, b), portable: one_by_one(a, b))
 }
 
 fn one_by_one(a: &[u64], b: &[u64]) -> u64 {

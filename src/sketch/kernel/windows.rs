@@ -3,7 +3,7 @@
 //! The sums of twice as long windows come from those at hand, W₂ₘ[i] = Wₘ[i]·B^m + Wₘ[i+m], so that a window takes
 //! log₂ n steps, each over all windows at once.
 
-use crate::text::kernel::{Level, for_every_level, level};
+use crate::text::kernel::{at_level, for_every_level};
 
 /// The base of the sums, odd.
 const BASE: u32 = 0x9E37_79B1;
@@ -81,14 +81,11 @@ for_every_level! {
 /// Windows of four, the usual width, in one go where there are vectors for it: how many of them were passed,
 /// and how many hashes were written.
 fn fours(characters: &[u32], key: u32, most: u32, low: &mut [u32]) -> (usize, usize) {
-    // Sound: `level` names what the CPU was found to have.
-    match level() {
-        #[cfg(target_arch = "x86_64")]
-        Level::Avx512 => unsafe { x86::sixteens(characters, key, most, low) },
-        #[cfg(target_arch = "x86_64")]
-        Level::Avx2 => unsafe { x86::eights(characters, key, most, low) },
-        _ => (0, 0),
-    }
+    at_level!(
+        avx512: x86::sixteens(characters, key, most, low),
+        avx2: x86::eights(characters, key, most, low),
+        portable: (0, 0),
+    )
 }
 
 #[cfg(target_arch = "x86_64")]

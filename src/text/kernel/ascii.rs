@@ -1,6 +1,6 @@
 //! Which bytes of a run of ASCII are what: a bit for each byte, 64 to a word.
 
-use super::{Level, for_every_level, level};
+use super::{at_level, for_every_level};
 
 /// Which of 64 bytes are letters or digits, and which are line feeds or carriage returns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -11,26 +11,20 @@ pub(crate) struct Letters {
 
 /// The letters, digits and line breaks; all bytes lie below 128, those after the end count as none.
 pub(crate) fn letters(bytes: &[u8], out: &mut Vec<Letters>) {
-    // Sound: `level` names what the CPU was found to have.
-    match level() {
-        #[cfg(target_arch = "x86_64")]
-        Level::Avx512 => unsafe { avx512::letters(bytes, out) },
-        #[cfg(target_arch = "x86_64")]
-        Level::Avx2 => unsafe { avx2::letters(bytes, out) },
-        _ => portable::letters(bytes, out),
-    }
+    at_level!(
+        avx512: avx512::letters(bytes, out),
+        avx2: avx2::letters(bytes, out),
+        portable: portable::letters(bytes, out),
+    );
 }
 
 /// The bytes above the space; all bytes lie below 128, those after the end count as none.
 pub(crate) fn above_space(bytes: &[u8], out: &mut Vec<u64>) {
-    // Sound: `level` names what the CPU was found to have.
-    match level() {
-        #[cfg(target_arch = "x86_64")]
-        Level::Avx512 => unsafe { avx512::above_space(bytes, out) },
-        #[cfg(target_arch = "x86_64")]
-        Level::Avx2 => unsafe { avx2::above_space(bytes, out) },
-        _ => portable::above_space(bytes, out),
-    }
+    at_level!(
+        avx512: avx512::above_space(bytes, out),
+        avx2: avx2::above_space(bytes, out),
+        portable: portable::above_space(bytes, out),
+    );
 }
 
 for_every_level! {

@@ -1,16 +1,12 @@
 //! The mixer of 64 bits over many values, and the choice of the small among them.
 
-use super::{Level, level};
+use super::at_level;
 use crate::text::rabin::mix;
 
 /// Each value mixed after a key was added to it without carry, behind those that are there.
 pub(crate) fn keyed(values: &[u64], key: u64, out: &mut Vec<u64>) {
-    // Sound: `level` names what the CPU was found to have. AVX2 multiplies no 64-bit numbers: one at a time is quicker.
-    #[cfg(target_arch = "x86_64")]
-    if level() == Level::Avx512 {
-        return unsafe { x86::keyed(values, key, out) };
-    }
-    one_by_one(values, key, out);
+    // AVX2 multiplies no 64-bit numbers: one at a time is quicker.
+    at_level!(avx512: x86::keyed(values, key, out), portable: one_by_one(values, key, out));
 }
 
 #[inline(always)]
@@ -22,12 +18,7 @@ fn one_by_one(values: &[u64], key: u64, out: &mut Vec<u64>) {
 pub(crate) fn up_to(values: &[u64], limit: u64, out: &mut Vec<u64>) -> usize {
     // A write may be of some values too many.
     out.resize(out.len().max(values.len() + 8), 0);
-    // Sound: `level` names what the CPU was found to have.
-    match level() {
-        #[cfg(target_arch = "x86_64")]
-        Level::Avx512 => unsafe { x86::up_to(values, limit, out) },
-        _ => portable(values, limit, 0, out),
-    }
+    at_level!(avx512: x86::up_to(values, limit, out), portable: portable(values, limit, 0, out))
 }
 
 /// Writes the values that are kept from `kept` on: where they end.

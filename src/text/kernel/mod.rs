@@ -1,8 +1,7 @@
 //! Loops over many bytes or numbers at a time, compiled once for every kind of vector unit and chosen when they run.
 //!
-//! A loop has one source, so it gives the same bits on every machine; where instructions are named (carry-less
-//! multiplication), a test holds it against its definition. `SKETCHDB_KERNEL=portable|avx2|avx512` chooses a lower level
-//! than the machine has.
+//! A loop gives the same bits on every machine: it has one source, or, where instructions are named, a test that holds it
+//! against its definition. `SKETCHDB_KERNEL=portable|avx2|avx512` chooses a lower level than the machine has.
 
 pub(crate) mod ascii;
 pub(crate) mod carryless;
@@ -24,8 +23,10 @@ pub(crate) enum Level {
 }
 
 impl Level {
+    const ALL: [Level; 3] = [Level::Portable, Level::Avx2, Level::Avx512];
+
     /// What `SKETCHDB_KERNEL` calls it.
-    pub fn name(self) -> &'static str {
+    pub const fn name(self) -> &'static str {
         match self {
             Level::Portable => "portable",
             Level::Avx2 => "avx2",
@@ -34,16 +35,19 @@ impl Level {
     }
 }
 
+/// What `SKETCHDB_KERNEL` may be.
+pub(crate) const NAMES: [&str; 3] = {
+    let [portable, avx2, avx512] = Level::ALL;
+    [portable.name(), avx2.name(), avx512.name()]
+};
+
 /// The level that loops run at.
 pub(crate) fn level() -> Level {
     static LEVEL: OnceLock<Level> = OnceLock::new();
     *LEVEL.get_or_init(|| {
-        let asked = match std::env::var("SKETCHDB_KERNEL").as_deref() {
-            Ok("portable") => Level::Portable,
-            Ok("avx2") => Level::Avx2,
-            _ => Level::Avx512,
-        };
-        asked.min(found())
+        let name = std::env::var("SKETCHDB_KERNEL").unwrap_or_default();
+        let asked = Level::ALL.into_iter().find(|level| level.name() == name);
+        asked.unwrap_or(Level::Avx512).min(found())
     })
 }
 
@@ -67,6 +71,24 @@ fn found() -> Level {
     Level::Portable
 }
 
+/// Calls the function of the machine's level; where AVX2 has none of its own, the portable one.
+macro_rules! at_level {
+    (avx512: $avx512:expr, $(avx2: $avx2:expr,)? portable: $portable:expr $(,)?) => {
+        // Sound: `level` names what the CPU was found to have, and the functions of a level ask for no more than `found` does.
+        match $crate::text::kernel::level() {
+            #[cfg(target_arch = "x86_64")]
+            $crate::text::kernel::Level::Avx512 => unsafe { $avx512 },
+            $(
+                #[cfg(target_arch = "x86_64")]
+                $crate::text::kernel::Level::Avx2 => unsafe { $avx2 },
+            )?
+            _ => $portable,
+        }
+    };
+}
+
+pub(crate) use at_level;
+
 /// Compiles a function for every level; a call runs the one of the machine.
 macro_rules! for_every_level {
     ($(#[$doc:meta])* fn $name:ident($($arg:ident: $type:ty),* $(,)?) $body:block) => {
@@ -87,14 +109,11 @@ macro_rules! for_every_level {
                 portable($($arg),*);
             }
 
-            match $crate::text::kernel::level() {
-                // Sound: `level` names what the CPU was found to have, which is all that these functions ask of it.
-                #[cfg(target_arch = "x86_64")]
-                $crate::text::kernel::Level::Avx512 => unsafe { avx512($($arg),*) },
-                #[cfg(target_arch = "x86_64")]
-                $crate::text::kernel::Level::Avx2 => unsafe { avx2($($arg),*) },
-                _ => portable($($arg),*),
-            }
+            $crate::text::kernel::at_level!(
+                avx512: avx512($($arg),*),
+                avx2: avx2($($arg),*),
+                portable: portable($($arg),*),
+            )
         }
     };
 }

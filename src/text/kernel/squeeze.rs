@@ -1,7 +1,7 @@
 //! ASCII → canonical text: letters and digits in lower case, each run of other bytes one separator.
 
 use super::ascii::Letters;
-use super::{Level, level};
+use super::at_level;
 
 /// What stands between the last letter and the next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -42,14 +42,11 @@ pub(crate) fn squeeze(bytes: &[u8], letters: &[Letters], position: &mut Position
     let before = out.len();
     out.resize(before + bytes.len() + 1 + BLOCK, 0);
     let into = &mut out[before..];
-    // Sound: `level` names what the CPU was found to have.
-    let written = match level() {
-        #[cfg(target_arch = "x86_64")]
-        Level::Avx512 => unsafe { x86::avx512(bytes, letters, position, into) },
-        #[cfg(target_arch = "x86_64")]
-        Level::Avx2 => unsafe { x86::avx2(bytes, letters, position, into) },
-        _ => portable(bytes, letters, position, into),
-    };
+    let written = at_level!(
+        avx512: x86::avx512(bytes, letters, position, into),
+        avx2: x86::avx2(bytes, letters, position, into),
+        portable: portable(bytes, letters, position, into),
+    );
     out.truncate(before + written);
 }
 

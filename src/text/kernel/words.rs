@@ -4,7 +4,7 @@
 //! Where words end is found for a whole block before any word is looked at, and long words are set aside: loops whose turns
 //! nobody can foretell cost more than the work in them.
 
-use super::{Level, carryless, level};
+use super::{at_level, carryless};
 use crate::text::rabin::Rabin;
 
 /// Buffers that are kept from text to text.
@@ -80,12 +80,7 @@ impl Words {
 /// Writes where the bits are.
 #[inline]
 fn write(bits: u64, at: u32, into: &mut [u32; BLOCK]) {
-    // Sound: `level` names what the CPU was found to have.
-    #[cfg(target_arch = "x86_64")]
-    if level() == Level::Avx512 {
-        return unsafe { x86::write(bits, at, into) };
-    }
-    portable(bits, at, into);
+    at_level!(avx512: x86::write(bits, at, into), portable: portable(bits, at, into));
 }
 
 /// Eight at a time, some too many.
