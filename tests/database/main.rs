@@ -2,6 +2,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod memory;
 mod opening;
 mod verdicts;
 mod updates;
