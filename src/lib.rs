@@ -23,9 +23,10 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! - [`Database`]: `create`, `open`, `add`, `add_batch`, `add_later`, `remove`, `expire`; `query`, `sweep`, `get`, `pairs`, `clusters`,
+//! - [`Database`]: `create`, `open`, `seen_or_add`, `add`, `add_batch`, `add_later`, `flush`, `remove`, `expire`; `query`, `sweep`, `get`, `pairs`, `clusters`,
 //!   `stats`;
 //!   `compact`, `rebuild`, `salvage`, `merge`, `export`, `import`, `verify`. It is `Send + Sync`; `add` takes `&self`.
+//! - [`Database::seen_or_add`] is a crawler's seen-before store: one call for a fetched page, a [`Sighting`] back.
 //! - [`Dedup`] says which documents of a collection to keep.
 //! - [`Params`] belong to the file, [`Options`] to the process.
 //! - [`Sketcher`] makes a [`Sketch`] of a text without any database; [`compare`] holds two of them side by side.
@@ -47,10 +48,11 @@ mod db;
 pub mod fuzzing;
 
 pub use db::{
-    Accept, AddOptions, Added, Adding, Answer, Close, Cluster, ClusterOptions, ClusterRule, Clusters,
-    Compacted, Compared, Confirm, CurvePoint, Damage, Database, Dedup, DedupOptions, Document, Duplicate,
-    FoundBy, Keep, Kept, Match, Measure, Merged, Options, Pair, PairEvent, PairOptions, PairSummary, Params,
-    Policy, Progress, Query, RepresentativeRule, Salvaged, Shares, Stats, Stored, Verdict, Verified, compare,
+    Accept, Activity, AddOptions, Added, Adding, Answer, Close, Cluster, ClusterOptions, ClusterRule,
+    Clusters, Compacted, Compared, Confirm, CurvePoint, Damage, Database, Dedup, DedupOptions, Document,
+    Duplicate, Durability, FoundBy, Keep, Kept, Match, Measure, Merged, Options, Pair, PairEvent,
+    PairOptions, PairSummary, Params, Policy, Progress, Query, RepresentativeRule, Salvaged, Shares,
+    Sighting, Stats, Stored, Verdict, Verified, compare,
 };
 pub use error::{Error, Result};
 pub use id::{ClusterId, ContentHash, ContentId, DatabaseId, DocId};

@@ -32,6 +32,19 @@ pub enum Policy {
     OnlyNew,
 }
 
+/// What a verdict stands for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Durability {
+    /// The document is on the medium: whoever has the verdict may forget the document.
+    #[default]
+    Durable,
+    /// The document is in the database, and may be lost if the process ends without closing it: no acknowledgement.
+    /// [`Database::flush`](super::Database::flush) makes all that was added durable; so does any durable addition, and at the
+    /// latest the 8,192nd document (passages count) after the last that did. What is lost is always the newest: a crash leaves
+    /// the database as it was at one of its commits.
+    Buffered,
+}
+
 /// How documents are added.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct AddOptions {
@@ -39,11 +52,13 @@ pub struct AddOptions {
     pub policy: Policy,
     /// Give the verdict contained to a document of which at least this share, in (0, 1], is in another.
     pub contained: Option<f64>,
+    /// What a verdict stands for.
+    pub durability: Durability,
 }
 
 impl From<Policy> for AddOptions {
     fn from(policy: Policy) -> Self {
-        AddOptions { policy, contained: None }
+        AddOptions { policy, ..AddOptions::default() }
     }
 }
 

@@ -1,5 +1,6 @@
 //! The handle: opening and closing a database, and what its verbs share.
 
+use super::activity::Counts;
 use super::add::{AddOptions, Added, Document, Policy, check_key};
 use super::copy::post_content;
 use super::params::Params;
@@ -19,6 +20,7 @@ use crate::store::run::FilterBudget;
 use crate::store::view::View;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::Instant;
 
 /// What belongs to the process that opens a database, not to the file.
 #[derive(Clone, Debug)]
@@ -28,6 +30,8 @@ pub struct Options {
     pub memory: usize,
     /// Never write: many processes may read one file at once. A file that its writer did not close is refused.
     pub read_only: bool,
+    /// How [`Database::seen_or_add`] adds; everything and durable by default.
+    pub adding: AddOptions,
     /// Contents in memory before they become a run, at most 32,768, which is the default. Tests choose fewer, to meet
     /// runs and merges in small files.
     #[doc(hidden)]
@@ -36,7 +40,8 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Options { memory: 256 << 20, read_only: false, flush_contents: FLUSH_CONTENTS }
+        let adding = AddOptions::default();
+        Options { memory: 256 << 20, read_only: false, adding, flush_contents: FLUSH_CONTENTS }
     }
 }
 
@@ -65,6 +70,8 @@ pub struct Database {
     indexing: Indexing,
     read_only: bool,
     memory: usize,
+    adding: AddOptions,
+    counts: Counts,
     pace: Pace,
     view: RwLock<Arc<View>>,
     commits: Commits,
@@ -137,6 +144,7 @@ impl Database {
         let params = file.params().and_then(|json| Params::from_json(&json));
         let params = params.map_err(|error| error.within("meta row params"))?;
         check_known_answer(&params, &file.meta(KNOWN_ANSWER)?)?;
+        options.adding.check(&params)?;
         let indexing = params.indexing()?;
         let (filters, rows) = (FilterBudget::new(shares.filters as usize), Cache::new(shares.rows as usize));
         let (mut view, unfinished) = View::load(&file, indexing.prefixes(), &filters, rows)?;
@@ -153,6 +161,8 @@ impl Database {
             indexing,
             read_only: options.read_only,
             memory: options.memory,
+            adding: options.adding,
+            counts: Counts::default(),
             pace: Pace::new(options.flush_contents),
             view: RwLock::new(Arc::new(view)),
             commits: Commits::new(GROUP, Writer::new(merging)),
@@ -230,7 +240,7 @@ impl Database {
         let samples = options.contained.is_some();
         let begin = |job: Vec<Document>| {
             let weight = job.iter().map(Document::weight).sum();
-            self.begin(weight, samples, move |batch| batch.add_all(job, options))
+            self.begin(weight, samples, options.durability, move |batch| batch.add_all(job, options))
         };
         let begun = jobs(documents, Document::weight).into_iter().map(begin).collect::<Result<_>>()?;
         Ok(Adding { db: self, begun })
@@ -288,6 +298,14 @@ impl Database {
         Shares::of(self.memory)
     }
 
+    pub(crate) fn adding(&self) -> AddOptions {
+        self.adding
+    }
+
+    pub(crate) fn counts(&self) -> &Counts {
+        &self.counts
+    }
+
     /// Bytes that caches may take.
     pub(crate) fn memory(&self) -> usize {
         self.memory
@@ -314,12 +332,14 @@ pub struct Adding<'d> {
 }
 
 impl Adding<'_> {
-    /// A verdict for each document, in order, once all are durable.
+    /// A verdict for each document, in order, once all are durable, unless they were to be buffered.
     pub fn wait(self) -> Result<Vec<Added>> {
+        let began = Instant::now();
         let mut all = Vec::new();
         for begun in self.begun {
             all.extend(self.db.end(begun)?);
         }
+        self.db.counts().answered(&all, began.elapsed());
         Ok(all)
     }
 }

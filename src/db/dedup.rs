@@ -106,7 +106,8 @@ impl Dedup {
             clusters: ClusterRule::Components,
             ..params.clone()
         };
-        AddOptions { policy: Policy::OnlyNew, contained: options.contained }.check(&params)?;
+        let adding = AddOptions { contained: options.contained, ..AddOptions::from(Policy::OnlyNew) };
+        adding.check(&params)?;
         if let (Some(against), Some(_)) = (&against, options.contained) {
             against.params().check_containment("--contained with --against")?;
         }
@@ -180,7 +181,7 @@ impl Dedup {
 
     /// Keeps each document unless it matches one that is kept: then the numbered key of that.
     fn keep_or_name(&mut self, documents: Vec<Document>) -> Result<Vec<Option<Named>>> {
-        let options = AddOptions { policy: Policy::OnlyNew, contained: self.options.contained };
+        let options = AddOptions { contained: self.options.contained, ..AddOptions::from(Policy::OnlyNew) };
         let added = self.kept.add_checked(documents, options)?.wait()?;
         self.bounded += added.iter().map(|added| u64::from(added.bounded)).sum::<u64>();
         Ok(added

@@ -1,9 +1,12 @@
-//! Group commit: whoever holds the lock commits for all who wait.
+//! Group commit: one of those who wait commits for all of them.
+//!
+//! Whoever waits does so for the commit that is under way and for those that take what was in the queue before the own job,
+//! be there never so many others.
 //!
 //! A commit that failed acknowledges nothing and latches: whether it took effect is known only after reopening. What a
 //! commit does is not known here, so that `tests/concurrency` runs this very source under every kind of schedule.
 
-use super::sync::{Mutex, MutexGuard};
+use super::sync::{Condvar, Mutex, MutexGuard};
 use std::collections::VecDeque;
 use std::fmt::Display;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -31,6 +34,10 @@ pub(crate) struct GroupCommit<S, J, E> {
     most: usize,
     state: Mutex<S>,
     queue: Mutex<VecDeque<Waiting<J, E>>>,
+    /// Whether somebody is at a commit.
+    led: Mutex<bool>,
+    /// Told whenever a commit has ended.
+    ended: Condvar,
     failed: Mutex<Option<String>>,
 }
 
@@ -41,7 +48,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl<S, J, E: Failure> GroupCommit<S, J, E> {
     pub fn new(most: usize, state: S) -> Self {
         let (queue, failed) = (Mutex::default(), Mutex::default());
-        GroupCommit { most, state: Mutex::new(state), queue, failed }
+        let (led, ended) = (Mutex::new(false), Condvar::new());
+        GroupCommit { most, state: Mutex::new(state), queue, led, ended, failed }
     }
 
     /// The state, for as long as no commit may run.
@@ -56,21 +64,49 @@ impl<S, J, E: Failure> GroupCommit<S, J, E> {
         outcome
     }
 
+    /// Jobs that nobody has begun with.
+    pub fn waiting(&self) -> usize {
+        lock(&self.queue).len()
+    }
+
     /// Waits until somebody has committed the job with this outcome: this thread, when nobody else is at it.
     pub fn wait(&self, own: &Outcome<E>, commit: impl Fn(&mut S, Vec<J>) -> Result<(), E>) -> Result<(), E> {
         loop {
-            let mut state = self.state();
-            if let Some(outcome) = lock(own).take() {
+            if let Some(outcome) = self.outcome_or_lead(own) {
                 return outcome;
             }
-            let (jobs, outcomes) = self.next_group();
-            // A panic must not leave the threads waiting whose jobs are in the group.
-            let committed = catch_unwind(AssertUnwindSafe(|| {
-                self.usable()?;
-                commit(&mut state, jobs)
-            }));
-            self.settle(committed.ok(), &outcomes, own);
+            self.lead(own, &commit);
+            *lock(&self.led) = false;
+            self.ended.notify_all();
         }
+    }
+
+    /// Waits for the outcome, or until nobody is at a commit: then this thread is.
+    fn outcome_or_lead(&self, own: &Outcome<E>) -> Option<Result<(), E>> {
+        let mut led = lock(&self.led);
+        loop {
+            let outcome = lock(own).take();
+            if outcome.is_some() {
+                return outcome;
+            }
+            if !*led {
+                *led = true;
+                return None;
+            }
+            led = self.ended.wait(led).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Commits the next group.
+    fn lead(&self, own: &Outcome<E>, commit: impl Fn(&mut S, Vec<J>) -> Result<(), E>) {
+        let mut state = self.state();
+        let (jobs, outcomes) = self.next_group();
+        // A panic must not leave the threads waiting whose jobs are in the group.
+        let committed = catch_unwind(AssertUnwindSafe(|| {
+            self.usable()?;
+            commit(&mut state, jobs)
+        }));
+        self.settle(committed.ok(), &outcomes, own);
     }
 
     /// The jobs at the head of the queue, as many as one commit takes, and where their outcomes go.

@@ -4,6 +4,7 @@
 //! keep up and no commit waits for a whole one. A commit that failed acknowledges nothing and latches the handle: whether
 //! it took effect is known only after reopening.
 
+use super::add::Durability;
 use super::batch::{Batch, Written};
 use super::database::Database;
 use super::group::{Failure, GroupCommit, Outcome};
@@ -61,8 +62,10 @@ type Work = Box<dyn FnOnce(&mut Batch) -> Result<()> + Send>;
 
 /// Work that waits for a commit.
 pub(crate) struct Job {
+    weight: usize,
     /// Whether it looks for sample values that the batch added.
     samples: bool,
+    durability: Durability,
     work: Work,
 }
 
@@ -104,7 +107,7 @@ impl Database {
         samples: bool,
         work: impl FnOnce(&mut Batch) -> Result<T> + Send + 'static,
     ) -> Result<T> {
-        self.end(self.begin(weight, samples, work)?)
+        self.end(self.begin(weight, samples, Durability::Durable, work)?)
     }
 
     /// Puts work in the queue for the next commit.
@@ -112,6 +115,7 @@ impl Database {
         &self,
         weight: usize,
         samples: bool,
+        durability: Durability,
         work: impl FnOnce(&mut Batch) -> Result<T> + Send + 'static,
     ) -> Result<Begun<T>> {
         if self.is_read_only() {
@@ -123,10 +127,10 @@ impl Database {
             let _ = done_in.send(work(batch)?);
             Ok(())
         });
-        Ok(Begun { outcome: self.commits().enqueue(weight, Job { samples, work }), done })
+        Ok(Begun { outcome: self.commits().enqueue(weight, Job { weight, samples, durability, work }), done })
     }
 
-    /// Waits until work is durable.
+    /// Waits until work is committed.
     pub(crate) fn end<T>(&self, begun: Begun<T>) -> Result<T> {
         self.commits().wait(&begun.outcome, |writer, group| self.commit_group(writer, group))?;
         begun.done.try_recv().map_err(|_| Error::Failed("work was left undone".into()))
@@ -135,15 +139,21 @@ impl Database {
     fn commit_group(&self, writer: &mut Writer, group: Vec<Job>) -> Result<()> {
         let view = self.view();
         let samples = group.iter().any(|job| job.samples);
+        let weight = group.iter().map(|job| job.weight as u64).sum();
+        let durable = group.iter().any(|job| job.durability == Durability::Durable)
+            || self.counts().now().buffered + weight >= GROUP as u64;
         let mut batch = Batch::new(&view, self.params(), self.indexing(), samples);
         group.into_iter().try_for_each(|job| (job.work)(&mut batch))?;
-        let commit = Commit::begin(self.file(), view.counters.epoch)?;
+        let begin = if durable { Commit::begin } else { Commit::begin_buffered };
+        let commit = begin(self.file(), view.counters.epoch)?;
         let written = batch.write(&commit)?;
         let counters = &written.counters;
         let full = counters.next_content - counters.unflushed_content >= self.pace().flush_contents
             || written.memtable.bytes() as u64 >= self.shares().memtable
             || counters.next_document - counters.unflushed_document >= FLUSH_DOCUMENTS;
-        self.finish(writer, &view, commit, written, full)
+        self.finish(writer, &view, commit, written, full)?;
+        self.counts().committed(weight, durable);
+        Ok(())
     }
 
     /// Flushes when told, merges a little, commits, and shows the new state to readers.
@@ -197,6 +207,8 @@ impl Database {
         let view = self.view();
         if view.counters.next_content - view.counters.unflushed_content >= self.pace().flush_on_close() {
             self.step(&mut writer, true)?;
+        } else if self.counts().now().buffered > 0 {
+            self.step(&mut writer, false)?;
         }
         let most = self.pace().merge_on_close();
         loop {
@@ -227,7 +239,8 @@ impl Database {
         let view = self.view();
         let commit = Commit::begin(self.file(), view.counters.epoch)?;
         let written = Batch::new(&view, self.params(), self.indexing(), false).write(&commit)?;
-        self.finish(writer, &view, commit, written, full).inspect_err(|error| {
+        let finished = self.finish(writer, &view, commit, written, full);
+        finished.map(|()| self.counts().committed(0, true)).inspect_err(|error| {
             self.commits().fail(error);
         })
     }

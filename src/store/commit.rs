@@ -21,7 +21,12 @@ pub(crate) struct Commit {
 impl Commit {
     /// Frames written with it carry `epoch`.
     pub fn begin(file: &StoreFile, epoch: u32) -> Result<Self> {
-        Ok(Commit { transaction: file.begin()?, id: file.id(), epoch })
+        Ok(Commit { transaction: file.begin(true)?, id: file.id(), epoch })
+    }
+
+    /// One that reaches the medium with the next that is durable.
+    pub fn begin_buffered(file: &StoreFile, epoch: u32) -> Result<Self> {
+        Ok(Commit { transaction: file.begin(false)?, id: file.id(), epoch })
     }
 
     /// Appends records with ascending ids, packed into frames; the bytes of the records.
@@ -114,7 +119,7 @@ impl Commit {
         self.transaction.delete_table(definition).doing("drop a run").map(|_| ())
     }
 
-    /// Makes everything durable at once, together with the counters.
+    /// Makes everything take effect at once, together with the counters.
     pub fn finish(self, counters: &Counters) -> Result<()> {
         let mut meta = self.transaction.open_table(tables::META).doing("write the counters")?;
         meta.insert(COUNTERS, &counters.encode()[..]).doing("write the counters")?;

@@ -9,7 +9,7 @@ use super::record::Counters;
 use super::tables::{self, Doing};
 use crate::error::{Error, Result};
 use crate::id::DatabaseId;
-use redb::{Database, ReadTransaction, ReadableDatabase, StorageBackend, WriteTransaction};
+use redb::{Database, Durability, ReadTransaction, ReadableDatabase, StorageBackend, WriteTransaction};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -41,7 +41,7 @@ impl StoreFile {
         let sealed = SealedFile::create(disk, birth.id)?;
         let (redb, _) = open_redb(Arc::new(sealed), cache, false, Path::new("the new file"))?;
         let file = StoreFile { redb, id: birth.id, recovered: false };
-        let transaction = file.begin()?;
+        let transaction = file.begin(true)?;
         {
             let doing = "create the tables";
             let mut meta = transaction.open_table(tables::META).doing(doing)?;
@@ -139,10 +139,14 @@ impl StoreFile {
         Ok(params.to_vec())
     }
 
-    /// A durable transaction: in two phases, so that a torn commit is never taken for a whole one.
-    pub fn begin(&self) -> Result<WriteTransaction> {
+    /// A transaction: one that is durable is committed in two phases, so that a torn commit is never taken for a whole one; one
+    /// that is not reaches the medium with the next that is.
+    pub fn begin(&self, durable: bool) -> Result<WriteTransaction> {
         let mut transaction = self.redb.begin_write().doing("begin a commit")?;
         transaction.set_two_phase_commit(true);
+        if !durable {
+            transaction.set_durability(Durability::None).doing("begin a commit")?;
+        }
         Ok(transaction)
     }
 

@@ -16,7 +16,7 @@ pub type Change<'c> = &'c mut dyn FnMut(&str, &mut Vec<u8>) -> bool;
 /// Gives every row of every table to `change`, and commits what becomes of them; all checksums hold afterwards.
 pub fn rewrite(disk: Arc<dyn Disk>, change: Change) -> Result<()> {
     let file = StoreFile::open_writable(Box::new(disk), 1 << 20)?;
-    let transaction = file.begin()?;
+    let transaction = file.begin(true)?;
     let runs: Vec<u64> = keys(&transaction, tables::RUNS)?;
     names(&transaction, change)?;
     rows(&transaction, tables::CONTENTS, "contents", change)?;

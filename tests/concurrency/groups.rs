@@ -127,6 +127,7 @@ impl Store {
     fn check_end(&self, jobs: usize, fails: bool) {
         let (shown, begun) = (held(&self.shown).clone(), held(&self.begun).clone());
         assert_eq!(*self.commits.state(), shown);
+        assert_eq!(self.commits.waiting(), 0);
         assert!(begun.starts_with(&shown), "in one order: {shown:?} of {begun:?}");
         assert_eq!(self.commits.usable().is_err(), fails);
         assert_eq!(fails, shown.len() < jobs, "{shown:?}");

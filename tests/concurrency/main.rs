@@ -11,7 +11,7 @@
 #[path = "."]
 mod db {
     mod sync {
-        pub(crate) use shuttle::sync::{Mutex, MutexGuard};
+        pub(crate) use shuttle::sync::{Condvar, Mutex, MutexGuard};
     }
     #[path = "../../src/db/group.rs"]
     pub(crate) mod group;
@@ -36,6 +36,7 @@ mod readers;
 mod history;
 mod removed;
 mod callbacks;
+mod sightings;
 
 /// Runs a body under many schedules.
 fn check(body: fn()) {

@@ -6,6 +6,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod buffered;
 mod closing;
 mod dedup;
 mod full;

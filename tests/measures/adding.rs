@@ -2,9 +2,10 @@
 
 use crate::common::place::{Place, document};
 use crate::common::texts::{Draw, edited, text};
-use sketchdb::{AddOptions, Added, Document, Error, Params, Policy, Verdict};
+use sketchdb::{AddOptions, Added, Document, Durability, Error, Params, Policy, Verdict};
 
-const CONTAINED: AddOptions = AddOptions { policy: Policy::Everything, contained: Some(0.7) };
+const CONTAINED: AddOptions =
+    AddOptions { policy: Policy::Everything, contained: Some(0.7), durability: Durability::Durable };
 
 /// Keys and texts on which every verdict is given, and the verdicts, each with the document it names.
 type Texts = Vec<(&'static str, String)>;
@@ -86,7 +87,7 @@ fn only_who_asks_gets_the_verdict_contained() {
     assert_eq!(verdict(Policy::Everything.into()).verdict, Verdict::New);
     let answer = verdict(CONTAINED);
     assert_eq!((answer.verdict, answer.of.as_deref()), (Verdict::Contained, Some("page")));
-    let answer = verdict(AddOptions { policy: Policy::OnlyNew, contained: Some(0.7) });
+    let answer = verdict(AddOptions { policy: Policy::OnlyNew, ..CONTAINED });
     assert_eq!((answer.verdict, answer.id), (Verdict::Contained, None));
     assert_eq!(verdict(AddOptions { contained: Some(1.0), ..CONTAINED }).verdict, Verdict::Contained);
 }

@@ -192,7 +192,7 @@ impl Add {
     /// How documents are stored.
     pub fn options(&self) -> AddOptions {
         let policy = if self.only_new { Policy::OnlyNew } else { Policy::Everything };
-        AddOptions { policy, contained: self.contained }
+        AddOptions { policy, contained: self.contained, ..AddOptions::default() }
     }
 
     /// When the documents were seen, in seconds since 1970.
