@@ -49,10 +49,10 @@ pub mod fuzzing;
 
 pub use db::{
     Accept, Activity, AddOptions, Added, Adding, Answer, Close, Cluster, ClusterOptions, ClusterRule,
-    Clusters, Compacted, Compared, Confirm, CurvePoint, Damage, Database, Dedup, DedupOptions, Document,
-    Duplicate, Durability, FoundBy, Keep, Kept, Match, Measure, Merged, Options, Pair, PairEvent,
-    PairOptions, PairSummary, Params, Policy, Progress, Query, RepresentativeRule, Salvaged, Shares,
-    Sighting, Stats, Stored, Verdict, Verified, compare,
+    Clusters, CommonShingle, CommonShingles, Compacted, Compared, Confirm, CurvePoint, Damage, Database,
+    Dedup, DedupOptions, Document, Duplicate, Durability, FoundBy, Keep, Kept, Match, Measure, Merged,
+    Options, Pair, PairEvent, PairOptions, PairSummary, Params, Policy, Progress, Query, RepresentativeRule,
+    Salvaged, Shares, Sighting, Stats, Stored, Verdict, Verified, compare,
 };
 pub use error::{Error, Result};
 pub use id::{ClusterId, ContentHash, ContentId, DatabaseId, DocId};

@@ -29,6 +29,7 @@ pub fn run(verb: &PairsArgs, common: &Common) -> Ended {
         accept: verb.measuring.accept(),
         confirm: verb.measuring.confirm(db.params()),
         copies: verb.copies,
+        ignore: verb.measuring.ignored(&db)?,
         memory: common.memory / 4,
         threads: common.threads(),
     };

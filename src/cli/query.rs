@@ -53,6 +53,7 @@ pub fn run(verb: &QueryArgs, common: &Common) -> Ended {
         confirm: verb.measuring.confirm(db.params()),
         limit: if verb.yes_no { 1 } else { verb.limit },
         copies: verb.copies,
+        ignore: verb.measuring.ignored(&db)?,
         own: None,
     };
     // Wrong thresholds are told before any input is read, warnings once.

@@ -1,22 +1,64 @@
 //! `sketchdb stats`: sizes, parameters, and what the index promises.
 
-use crate::args::{Common, OfDatabase};
+use crate::args::{Common, StatsArgs};
 use crate::exit::{Ended, Outcome};
 use crate::open;
 use crate::output::{Output, bytes};
-use sketchdb::Stats;
+use serde::Serialize;
+use sketchdb::{CommonShingle, Stats};
 
-pub fn run(verb: &OfDatabase, common: &Common) -> Ended {
+#[derive(Serialize)]
+struct Line<'s> {
+    #[serde(flatten)]
+    stats: &'s Stats,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    common: Option<Vec<Shingle>>,
+}
+
+/// A shingle that many texts have.
+#[derive(Serialize)]
+struct Shingle {
+    value: u64,
+    texts: u64,
+    share: f64,
+}
+
+/// Of common shingles, so many are told to people.
+const TOLD: usize = 20;
+
+pub fn run(verb: &StatsArgs, common: &Common) -> Ended {
     let db = open::reading(&verb.db, common)?;
     let stats = db.stats()?;
+    let shingles = verb.common.map(|share| db.common_shingles(share)).transpose()?;
+    let shingles = shingles.map(|common| commonest_first(common.shingles()));
     let mut output = Output::new();
     if common.json {
-        output.json(&stats)?;
+        output.json(&Line { stats: &stats, common: shingles })?;
     } else {
         tell(&stats, &mut output)?;
+        shingles.map_or(Ok(()), |shingles| tell_common(&shingles, &mut output))?;
     }
     output.flush()?;
     Ok(Outcome::Done)
+}
+
+fn commonest_first(shingles: &[CommonShingle]) -> Vec<Shingle> {
+    let shingle = |&CommonShingle { value, texts, share }: &CommonShingle| Shingle { value, texts, share };
+    let mut shingles: Vec<Shingle> = shingles.iter().map(shingle).collect();
+    shingles.sort_by(|a, b| b.share.total_cmp(&a.share).then(a.value.cmp(&b.value)));
+    shingles
+}
+
+fn tell_common(shingles: &[Shingle], output: &mut Output) -> std::io::Result<()> {
+    output.line("")?;
+    output.line(&format!("{} common shingles", shingles.len()))?;
+    for Shingle { value, texts, share } in shingles.iter().take(TOLD) {
+        output.line(&format!("{value:>13}  {texts} texts, {share:.2} of those that reach so far"))?;
+    }
+    match shingles.len().saturating_sub(TOLD) {
+        0 => Ok(()),
+        more => output.line(&format!("... {more} more: --json lists all")),
+    }
 }
 
 fn tell(stats: &Stats, output: &mut Output) -> std::io::Result<()> {

@@ -1,5 +1,6 @@
 //! Every measure between a sketch and a stored content.
 
+use super::common::CommonShingles;
 use super::reader::Reader;
 use crate::error::Result;
 use crate::id::{ContentHash, ContentId, DocId};
@@ -77,6 +78,14 @@ pub(crate) struct Candidate {
 }
 
 impl Candidate {
+    /// The candidate without shingles that are to be left out.
+    pub fn without(mut self, common: Option<&CommonShingles>) -> Self {
+        if let (Some(common), Some(sample)) = (common, &mut self.sample) {
+            *sample = common.left_out_of(sample);
+        }
+        self
+    }
+
     pub fn of(record: ContentRecord) -> Result<Self> {
         Ok(Candidate {
             hash: record.hash,
@@ -156,17 +165,21 @@ impl Measures {
         content: ContentId,
         record: &ContentRecord,
         floor: Option<Floor>,
+        common: Option<&CommonShingles>,
     ) -> Result<Option<Self>> {
         let (founder, passage) = (DocId(record.founder), record.passage);
         if record.hash == sketch.hash.0 && passage.is_none() {
             return Ok(Some(Measures::same(content, founder)));
         }
-        let overlap = match record.sample.map(|stored| Overlap::with_stored(&sketch.sample, stored, floor)) {
-            Some(met) => match met? {
+        let overlap = match (record.sample, common) {
+            (Some(stored), None) => match Overlap::with_stored(&sketch.sample, stored, floor)? {
                 None => return Ok(None),
                 met => met,
             },
-            None => None,
+            (Some(stored), Some(common)) => {
+                Some(Overlap::of(&sketch.sample, &common.left_out_of(&Sample::decode(stored)?)))
+            }
+            (None, _) => None,
         };
         let stored = record.signature.map(Signature::decode);
         let agreement =

@@ -7,6 +7,7 @@
 //! all others by sequential reads).
 
 use super::candidate::{HOT, YIELD_OF_HOT};
+use super::common::CommonShingles;
 use super::database::Database;
 use super::measures::{Candidate, CandidateCache, Measures};
 use super::query::{Accept, Confirm, Measure, Verifier};
@@ -36,6 +37,8 @@ pub struct PairOptions {
     pub confirm: Vec<Confirm>,
     /// Pair every document that holds a text, not only the first.
     pub copies: bool,
+    /// Shingles to leave out of the resemblance. Candidates are found by all shingles.
+    pub ignore: Option<Arc<CommonShingles>>,
     /// Bytes for sorting candidates; more of them go to temporary files.
     pub memory: usize,
     /// Threads that verify.
@@ -49,6 +52,7 @@ impl Default for PairOptions {
             accept: Accept::default(),
             confirm: Vec::new(),
             copies: false,
+            ignore: None,
             memory: 64 << 20,
             threads: 1,
         }
@@ -140,7 +144,8 @@ impl Database {
                 return Ok((summary, None));
             }
             summary.candidates += batch.len() as u64;
-            for (pair, measures) in verify(&view, &verifier, &batch, &mut caches)? {
+            for (pair, measures) in verify(&view, &verifier, &batch, &mut caches, options.ignore.as_deref())?
+            {
                 if let ControlFlow::Break(value) = telling.tell(pair, &measures, &mut each)? {
                     return Ok((summary, Some(value)));
                 }
@@ -282,11 +287,12 @@ fn verify(
     verifier: &Verifier,
     pairs: &[[u64; 2]],
     caches: &mut [CandidateCache],
+    common: Option<&CommonShingles>,
 ) -> Result<Vec<Alike>> {
     let share = pairs.len().div_ceil(caches.len().max(1)).max(1);
     let verified: Vec<Result<Vec<Alike>>> = std::thread::scope(|scope| {
         let parts = pairs.chunks(share).zip(caches);
-        let work = |(part, cache)| scope.spawn(move || verify_part(view, verifier, part, cache));
+        let work = |(part, cache)| scope.spawn(move || verify_part(view, verifier, part, cache, common));
         let threads: Vec<_> = parts.map(work).collect();
         let panicked = || Err(Error::Failed("a thread panicked while verifying".into()));
         threads.into_iter().map(|thread| thread.join().unwrap_or_else(|_| panicked())).collect()
@@ -303,16 +309,20 @@ fn verify_part(
     verifier: &Verifier,
     pairs: &[[u64; 2]],
     cache: &mut CandidateCache,
+    common: Option<&CommonShingles>,
 ) -> Result<Vec<Alike>> {
     let mut kept = Vec::new();
     let mut open: Option<(u64, Sketch)> = None;
     for &[later, earlier] in pairs {
         if open.as_ref().is_none_or(|open| open.0 != later) {
-            open = Some((later, view.content(ContentId(later), Sketch::of_record)?));
+            let sketch = view.content(ContentId(later), Sketch::of_record)?;
+            let without = common.map(|common| common.left_out_of_sketch(&sketch).into_owned());
+            open = Some((later, without.unwrap_or(sketch)));
         }
         if let Some((_, sketch)) = &open {
             let earlier = ContentId(earlier);
-            let candidate = cache.get(earlier, || view.content(earlier, Candidate::of))?;
+            let read = || Ok(view.content(earlier, Candidate::of)?.without(common));
+            let candidate = cache.get(earlier, read)?;
             let measures = Measures::of(sketch, earlier, &candidate);
             if verifier.verify(view, sketch, &measures)? {
                 kept.push(([later, earlier.0], measures));

@@ -2,9 +2,10 @@
 
 pub use super::candidate::FoundBy;
 use super::candidate::{Candidates, Search};
+use super::common::CommonShingles;
 use super::database::Database;
 use super::keep::Likeness;
-use super::measures::{self, Estimate, Measures};
+use super::measures::{self, Candidate, Estimate, Measures};
 use super::params::check_share;
 use super::passing::{floor, passes};
 use super::reader::Reader;
@@ -14,6 +15,7 @@ use crate::sketch::{EditEstimate, Interval, Sketch};
 use crate::store::record::ContentRecord;
 use crate::store::view::View;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// By which measure documents match, and from which value on. Shares lie in (0, 1].
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -95,6 +97,9 @@ pub struct Query {
     pub copies: bool,
     /// The key of the text itself, which is not a match of its own.
     pub own: Option<String>,
+    /// Shingles to leave out of resemblance and containment, in the query and in what is stored; equal texts still are exact.
+    /// Candidates by resemblance are found by all shingles.
+    pub ignore: Option<Arc<CommonShingles>>,
 }
 
 /// A stored document that was verified to be alike.
@@ -170,6 +175,8 @@ impl Database {
         self.check_kept(by)?;
         query.confirm.iter().try_for_each(|confirm| confirm.check())?;
         let view = self.view();
+        let without = query.ignore.as_ref().map(|common| common.left_out_of_sketch(sketch));
+        let sketch = without.as_deref().unwrap_or(sketch);
         let candidates = self.candidates(&view, sketch, by, query.accept)?;
         let accepted = self.accept(&view, sketch, by, query, &candidates)?;
         let own = query.own.as_deref().map(|key| view.find_document(key)).transpose()?.flatten();
@@ -290,7 +297,8 @@ impl Database {
         let mut kept = Vec::with_capacity(best.len());
         for (parent, mut accepted) in best {
             if accepted.measures.content != parent {
-                accepted.measures = in_place_of(&accepted.measures, measures::measure(view, sketch, parent)?);
+                let whole = view.content(parent, Candidate::of)?.without(query.ignore.as_deref());
+                accepted.measures = in_place_of(&accepted.measures, Measures::of(sketch, parent, &whole));
                 accepted.edit = measures::edit(view, self.params().sketch.edit, sketch, parent)?;
             }
             if query.confirm.iter().all(|confirm| confirms(&accepted, *confirm)) {
@@ -312,7 +320,10 @@ impl Database {
         query: &Query,
     ) -> Result<Option<(Measures, Option<EditEstimate>)>> {
         let floor = floor(by, query.accept);
-        let Some(measures) = Measures::of_record(sketch, content, record, floor)? else { return Ok(None) };
+        let common = query.ignore.as_deref();
+        let Some(measures) = Measures::of_record(sketch, content, record, floor, common)? else {
+            return Ok(None);
+        };
         let edit = || measures::edit_of_record(self.params().sketch.edit, sketch, record);
         let asked = if matches!(by, Measure::Edit(_)) { edit()? } else { None };
         match passes(&measures, asked, by, query.accept, self.params().hamming) {

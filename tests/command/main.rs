@@ -25,6 +25,7 @@ mod remove;
 mod expire;
 mod pairs;
 mod clusters;
+mod common_shingles;
 mod dedup;
 mod dedup_files;
 mod compact;

@@ -129,6 +129,7 @@ impl Pair {
             accept: *draw.one_of(&[Accept::Estimate, Accept::Low, Accept::High]),
             confirm: confirms.into_iter().filter(|_| draw.percent(25)).collect(),
             copies: draw.percent(50),
+            ignore: None,
             memory: *draw.one_of(&[0, 1 << 20]),
             threads: 1 + draw.below(3),
         })

@@ -1,7 +1,8 @@
 //! Which measure decides that documents are alike, and from where on.
 
 use clap::{Args, ValueEnum};
-use sketchdb::{Accept, Confirm, Error, Measure, Params, Result};
+use sketchdb::{Accept, CommonShingles, Confirm, Database, Error, Measure, Params, Result};
+use std::sync::Arc;
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum By {
@@ -67,6 +68,10 @@ pub struct Measuring {
     /// Keep a match only if this measure agrees: simhash[:D] or edit[:R]; repeatable
     #[arg(long, value_name = "MEASURE")]
     confirm: Vec<ConfirmArg>,
+    /// Leave shingles that more than this share of the stored texts have, in (0, 1), out of resemblance and containment:
+    /// boilerplate. Reads every stored sample first
+    #[arg(long, value_name = "SHARE")]
+    ignore_common: Option<f64>,
 }
 
 impl Measuring {
@@ -109,6 +114,11 @@ impl Measuring {
             }
         };
         self.confirm.iter().map(bounded).collect()
+    }
+
+    /// The shingles to leave out.
+    pub fn ignored(&self, db: &Database) -> Result<Option<Arc<CommonShingles>>> {
+        self.ignore_common.map(|share| db.common_shingles(share).map(Arc::new)).transpose()
     }
 
     pub fn accept(&self) -> Accept {

@@ -78,7 +78,7 @@ pub enum Verb {
     /// Read documents and write those worth keeping; stores nothing
     Dedup(DedupArgs),
     /// Show sizes, parameters, and what the index promises
-    Stats(OfDatabase),
+    Stats(StatsArgs),
     /// Check a whole file
     Verify(Verify),
     /// Drop what is dead: a file as small as its content
@@ -159,6 +159,16 @@ pub struct SketchArgs {
 pub struct OfDatabase {
     /// The database file
     pub db: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub struct StatsArgs {
+    /// The database file
+    pub db: PathBuf,
+    /// Also list the shingles that more than this share of the texts have, in (0, 1), by the values that samples have
+    /// of them: reads every stored sample
+    #[arg(long, value_name = "SHARE")]
+    pub common: Option<f64>,
 }
 
 #[derive(Debug, Args)]
