@@ -30,6 +30,8 @@ mod rebuild;
 mod merge;
 mod export;
 mod import;
+mod completions;
+mod man;
 
 use args::Verb;
 use std::process::ExitCode;
@@ -58,6 +60,8 @@ fn main() -> ExitCode {
         Verb::Merge(verb) => merge::run(verb, &args.common),
         Verb::Export(verb) => export::run(verb, &args.common),
         Verb::Import(verb) => import::run(verb, &args.common),
+        Verb::Completions(verb) => completions::run(verb),
+        Verb::Man(verb) => man::run(verb),
     };
     let full = open::met_full_disk(&ended);
     // What went wrong is said first: recovery takes its time, and somebody may end it.

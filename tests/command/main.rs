@@ -35,3 +35,4 @@ mod export;
 mod verify;
 mod keep_sketches;
 mod folders;
+mod manual;

@@ -91,6 +91,10 @@ pub enum Verb {
     Export(OfDatabase),
     /// Make a database of an export, or merge it into one
     Import(Import),
+    /// Print the completions of a shell
+    Completions(Completions),
+    /// Print a page of the manual: `sketchdb man query > sketchdb-query.1`
+    Man(Man),
 }
 
 impl Verb {
@@ -159,6 +163,19 @@ pub struct SketchArgs {
 pub struct OfDatabase {
     /// The database file
     pub db: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub struct Completions {
+    /// The shell
+    #[arg(value_enum)]
+    pub shell: clap_complete::Shell,
+}
+
+#[derive(Debug, Args)]
+pub struct Man {
+    /// The verb; without one, the page of the command
+    pub verb: Option<String>,
 }
 
 #[derive(Debug, Args)]
