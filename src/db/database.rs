@@ -5,7 +5,7 @@ use super::add::{AddOptions, Added, Document, Policy, check_key};
 use super::copy::post_content;
 use super::params::Params;
 use super::shares::Shares;
-use super::writer::{Begun, Commits, FLUSH_CONTENTS, GROUP, Pace, Writer};
+use super::writer::{Begun, Commits, FLUSH_CONTENTS, GROUP, PATIENCE, Pace, Writer};
 use crate::error::{Error, Result};
 use crate::id::DatabaseId;
 use crate::index::indexing::Indexing;
@@ -165,7 +165,7 @@ impl Database {
             counts: Counts::default(),
             pace: Pace::new(options.flush_contents),
             view: RwLock::new(Arc::new(view)),
-            commits: Commits::new(GROUP, Writer::new(merging)),
+            commits: Commits::new(GROUP, PATIENCE, Writer::new(merging)),
             filters,
             sketchers: Mutex::default(),
             disk,

@@ -11,6 +11,7 @@ use std::collections::VecDeque;
 use std::fmt::Display;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, PoisonError};
+use std::time::{Duration, Instant};
 
 /// What commits fail with.
 pub(crate) trait Failure: Display {
@@ -32,6 +33,10 @@ struct Waiting<J, E> {
 pub(crate) struct GroupCommit<S, J, E> {
     /// The most weight of a commit of several jobs.
     most: usize,
+    /// The longest that a commit waits for company.
+    patience: Duration,
+    /// How many jobs the last commit had, and those that came while it was made: as many may come again.
+    company: Mutex<usize>,
     state: Mutex<S>,
     queue: Mutex<VecDeque<Waiting<J, E>>>,
     /// Whether somebody is at a commit.
@@ -46,10 +51,11 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl<S, J, E: Failure> GroupCommit<S, J, E> {
-    pub fn new(most: usize, state: S) -> Self {
+    pub fn new(most: usize, patience: Duration, state: S) -> Self {
+        let company = Mutex::new(0);
         let (queue, failed) = (Mutex::default(), Mutex::default());
         let (led, ended) = (Mutex::new(false), Condvar::new());
-        GroupCommit { most, state: Mutex::new(state), queue, led, ended, failed }
+        GroupCommit { most, patience, company, state: Mutex::new(state), queue, led, ended, failed }
     }
 
     /// The state, for as long as no commit may run.
@@ -100,13 +106,23 @@ impl<S, J, E: Failure> GroupCommit<S, J, E> {
     /// Commits the next group.
     fn lead(&self, own: &Outcome<E>, commit: impl Fn(&mut S, Vec<J>) -> Result<(), E>) {
         let mut state = self.state();
+        self.wait_for_company();
         let (jobs, outcomes) = self.next_group();
         // A panic must not leave the threads waiting whose jobs are in the group.
         let committed = catch_unwind(AssertUnwindSafe(|| {
             self.usable()?;
             commit(&mut state, jobs)
         }));
+        *lock(&self.company) = outcomes.len() + self.waiting();
         self.settle(committed.ok(), &outcomes, own);
+    }
+
+    /// Waits a little for those whose jobs were in the last commit: they are about to come with their next.
+    fn wait_for_company(&self) {
+        let (began, expected) = (Instant::now(), *lock(&self.company));
+        while self.waiting() < expected && began.elapsed() < self.patience {
+            std::thread::sleep(self.patience / 8);
+        }
     }
 
     /// The jobs at the head of the queue, as many as one commit takes, and where their outcomes go.

@@ -18,9 +18,12 @@ use crate::store::run::Run;
 use crate::store::view::View;
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
+use std::time::Duration;
 
 /// The most documents of one commit.
 pub(crate) const GROUP: usize = 8192;
+/// What a commit may wait for others to share it: a fraction of what it takes itself.
+pub(crate) const PATIENCE: Duration = Duration::from_micros(400);
 /// A memtable is flushed at this many contents, unless the options say fewer.
 pub(crate) const FLUSH_CONTENTS: u64 = 32 * 1024;
 /// A memtable is flushed at this many documents: one commit more still fits its numbers.

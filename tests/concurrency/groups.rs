@@ -5,6 +5,7 @@ use crate::db::group::{Failure, GroupCommit, Outcome};
 use shuttle::thread;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
 
 /// The most weight of a group.
 const MOST: usize = 4;
@@ -64,7 +65,7 @@ fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Store {
     fn new() -> Arc<Self> {
-        let commits = GroupCommit::new(MOST, Vec::new());
+        let commits = GroupCommit::new(MOST, Duration::ZERO, Vec::new());
         let (shown, begun) = Default::default();
         Arc::new(Store { commits, shown, begun, groups: Mutex::default(), broken: Mutex::default() })
     }
