@@ -20,7 +20,7 @@ use crate::index::memtable::{MOST_NUMBERS, Memtable};
 use crate::index::run::Directory;
 use crate::index::term::{Address, Prefixes, Space};
 use redb::{ReadOnlyTable, ReadTransaction, ReadableTable, ReadableTableMetadata};
-use std::ops::RangeInclusive;
+use std::ops::{Range, RangeInclusive};
 use std::sync::Arc;
 
 type Rows<K> = ReadOnlyTable<K, &'static [u8]>;
@@ -181,13 +181,13 @@ impl View {
         id: ContentId,
         read: impl FnOnce(ContentRecord) -> Result<T>,
     ) -> Result<Option<T>> {
-        self.framed(Kind::Contents, id.0, |bytes| read(ContentRecord::decode(bytes)?))
+        self.framed(Kind::Contents, id.0, |bytes| read(ContentRecord::decode(id.0, bytes)?))
     }
 
     /// A document that was given out, in its newest state.
     pub fn document(&self, id: DocId) -> Result<StoredDocument> {
         let document = self.framed(Kind::Documents, id.0, |bytes| {
-            Ok(StoredDocument::recorded(DocumentRecord::decode(bytes)?))
+            Ok(StoredDocument::recorded(DocumentRecord::decode(id.0, bytes)?))
         })?;
         let document = document.ok_or_else(|| missing(Kind::Documents, id.0))?;
         match self.amendment(id)? {
@@ -225,7 +225,8 @@ impl View {
             if self.marks.is_removed(id) {
                 return Ok(true);
             }
-            let record = DocumentRecord::decode(bytes).map_err(|e| e.within(place(Kind::Documents, id)))?;
+            let record =
+                DocumentRecord::decode(id, bytes).map_err(|e| e.within(place(Kind::Documents, id)))?;
             let document = StoredDocument::recorded(record);
             match &next {
                 Some(row) if row.0.value() == id => {
@@ -316,10 +317,22 @@ impl View {
     pub fn contents_from(
         &self,
         first: u64,
+        each: impl FnMut(u64, ContentRecord) -> Result<()>,
+    ) -> Result<()> {
+        self.contents_between(first..u64::MAX, each)
+    }
+
+    /// Calls `each` with every content record of these numbers.
+    pub fn contents_between(
+        &self,
+        ids: Range<u64>,
         mut each: impl FnMut(u64, ContentRecord) -> Result<()>,
     ) -> Result<()> {
-        self.framed_from(Kind::Contents, &self.contents, first, |id, bytes| {
-            let record = ContentRecord::decode(bytes).map_err(|e| e.within(place(Kind::Contents, id)))?;
+        self.framed_from(Kind::Contents, &self.contents, ids.start, |id, bytes| {
+            if id >= ids.end {
+                return Ok(false);
+            }
+            let record = ContentRecord::decode(id, bytes).map_err(|e| e.within(place(Kind::Contents, id)))?;
             each(id, record).map(|()| true)
         })
     }
@@ -331,7 +344,8 @@ impl View {
         mut each: impl FnMut(u64, DocumentRecord) -> Result<()>,
     ) -> Result<()> {
         self.framed_from(Kind::Documents, &self.documents, first, |id, bytes| {
-            let record = DocumentRecord::decode(bytes).map_err(|e| e.within(place(Kind::Documents, id)))?;
+            let record =
+                DocumentRecord::decode(id, bytes).map_err(|e| e.within(place(Kind::Documents, id)))?;
             each(id, record).map(|()| true)
         })
     }
@@ -343,6 +357,12 @@ impl View {
             each(row.doing(reading)?.0.value());
         }
         Ok(())
+    }
+
+    /// Whether any of these contents has, or had, other documents than its founder alone.
+    pub fn any_shared(&self, contents: Range<u64>) -> Result<bool> {
+        let rows = self.holders.range((contents.start, 0)..(contents.end, 0));
+        Ok(rows.doing("read the holders")?.next().transpose().doing("read the holders")?.is_some())
     }
 
     /// Calls `each` with every content that other documents than its founder alone hold, or held.
