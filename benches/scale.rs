@@ -84,8 +84,15 @@ fn fill(path: &Path, count: u64, tables: usize, memory: usize) {
     let began = Instant::now();
     let options = Options { memory, ..Options::default() };
     let mut lines = lines(header.expect("a header"), count);
-    Database::import(path, &mut lines, options, &mut |_, _, _| {}).expect("import");
-    println!("scale: imported in {:.0} s", began.elapsed().as_secs_f64());
+    let mut stages: Vec<(&str, f64)> = Vec::new();
+    let mut progress = |stage, _, _| match stages.last_mut() {
+        Some(last) if last.0 == stage => {}
+        _ => stages.push((stage, began.elapsed().as_secs_f64())),
+    };
+    Database::import(path, &mut lines, options, &mut progress).expect("import");
+    let took = began.elapsed().as_secs_f64();
+    let begun: Vec<String> = stages.iter().map(|(stage, at)| format!("{stage} from {at:.1} s")).collect();
+    println!("scale: imported in {took:.1} s, {:.0} a second: {}", count as f64 / took, begun.join(", "));
 }
 
 fn sketch(blank: &Sketch, number: u64, simhash: u64) -> Sketch {
@@ -129,17 +136,25 @@ fn sweep(db: &Database, count: u64) {
     let simhashes: Vec<Simhash> = (0..asked)
         .map(|i| if i % 10 == 0 { Simhash(near(i).0) } else { Simhash(simhash(1 << 41 | i)) })
         .collect();
-    let began = Instant::now();
-    let close = db.sweep(&simhashes, 3).expect("sweep");
-    let took = began.elapsed().as_secs_f64();
-    let planted = close.iter().filter(|close| close.asked % 10 == 0 && close.id.0 == close.asked as u64);
+    let mut took: Vec<f64> = Vec::new();
+    let mut swept = None;
+    for _ in 0..3 {
+        let began = Instant::now();
+        swept = Some(db.sweep(&simhashes, 3).expect("sweep"));
+        took.push(began.elapsed().as_secs_f64());
+    }
+    let swept = swept.unwrap_or_default();
+    let took = took.iter().copied().fold(f64::MAX, f64::min);
+    let planted =
+        swept.close.iter().filter(|close| close.asked % 10 == 0 && close.id.0 == close.asked as u64);
     println!(
-        "  a sweep of {asked} over all: {took:.1} s, {:.2} million stored simhashes/s, {:.1} billion pairs/s; {} of {} planted found, {} in all; peak memory {:.0} MB",
+        "  a sweep of {asked} over all, best of 3: {took:.2} s in {} passes, {:.1} million stored simhashes/s, {:.0} billion pairs/s; {} of {} planted found, {} in all; peak memory {:.0} MB",
+        swept.passes,
         count as f64 / took / 1e6,
         count as f64 * asked as f64 / took / 1e9,
         planted.count(),
         asked.div_ceil(10),
-        close.len(),
+        swept.close.len(),
         peak()
     );
 }

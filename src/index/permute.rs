@@ -10,6 +10,9 @@ use crate::error::{Error, Result};
 use crate::sketch::Simhash;
 use crate::text::rabin::mix;
 
+/// The most tables of a design.
+const MOST_TABLES: usize = 84;
+
 /// The tables that find every simhash within a distance.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TableDesign {
@@ -25,29 +28,31 @@ impl TableDesign {
         if !(1..=7).contains(&max_distance) {
             return Err(Error::invalid(format!("hamming {max_distance}"), "must lie in 1..=7"));
         }
-        let designs: Vec<(usize, usize)> =
-            (max_distance as usize + 1..=16).map(|m| (m, choose(m, max_distance as usize))).collect();
-        let wanted = tables.unwrap_or(designs[0].1);
-        if max_distance == 3 && wanted == 16 {
-            return Ok(Self::nested());
-        }
-        match designs.iter().find(|design| design.1 == wanted && wanted <= 84) {
-            Some(&(blocks, _)) => Ok(Self::with_blocks(max_distance, blocks)),
+        let mut designs = Self::all(max_distance);
+        let wanted = tables.or(designs.first().map(Self::tables)).unwrap_or(0);
+        match designs.iter().position(|design| design.tables() == wanted) {
+            Some(found) => Ok(designs.swap_remove(found)),
             None => {
-                let nested = if max_distance == 3 { vec![16] } else { Vec::new() };
-                let possible: Vec<String> = designs
-                    .iter()
-                    .map(|design| design.1)
-                    .filter(|&tables| tables <= 84)
-                    .chain(nested)
-                    .map(|tables| tables.to_string())
-                    .collect();
+                let possible: Vec<String> =
+                    designs.iter().map(|design| design.tables().to_string()).collect();
                 Err(Error::invalid(
                     format!("hamming-tables {wanted} for distance {max_distance}"),
                     format!("use one of {}", possible.join(", ")),
                 ))
             }
         }
+    }
+
+    /// Every design for a distance of 1 to 7, fewest tables first.
+    pub(crate) fn all(max_distance: u32) -> Vec<Self> {
+        let k = max_distance as usize;
+        let blocks = (k + 1..=16).filter(|&blocks| choose(blocks, k) <= MOST_TABLES);
+        let mut designs: Vec<Self> = blocks.map(|blocks| Self::with_blocks(max_distance, blocks)).collect();
+        if max_distance == 3 {
+            designs.push(Self::nested());
+        }
+        designs.sort_by_key(Self::tables);
+        designs
     }
 
     fn with_blocks(max_distance: u32, blocks: usize) -> Self {
@@ -114,6 +119,11 @@ impl TableDesign {
         found.count() as f64 / DRAWS as f64
     }
 
+    /// For each table its blocks as (lowest bit, width), those that are compared exactly first.
+    pub(crate) fn blocks(&self) -> impl Iterator<Item = &[(u32, u32)]> {
+        self.tables.iter().map(Vec::as_slice)
+    }
+
     /// How many tables there are.
     pub fn tables(&self) -> usize {
         self.tables.len()
@@ -139,17 +149,6 @@ impl TableDesign {
     /// The address of a simhash in one table.
     pub(crate) fn address(&self, table: usize, simhash: Simhash) -> Address {
         Address::new(Space::simhash(table), self.term(table, simhash))
-    }
-
-    /// The bits of an address that are compared exactly, with those of its space.
-    pub(crate) fn prefix_of(&self, address: Address) -> u64 {
-        address.bits() >> (TERM_BITS - self.prefix_bits)
-    }
-
-    /// The first table in which two simhashes share the prefix.
-    pub(crate) fn first_shared(&self, a: Simhash, b: Simhash) -> Option<usize> {
-        (0..self.tables.len())
-            .find(|&table| self.prefix_of(self.address(table, a)) == self.prefix_of(self.address(table, b)))
     }
 
     /// The addresses in each table that share the prefix of `simhash`.
