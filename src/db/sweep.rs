@@ -2,7 +2,6 @@
 //! ([`Batch`]), so that nothing is looked up.
 
 use super::database::Database;
-use super::reader::Reader as _;
 use crate::error::{Error, Result};
 use crate::id::{ContentId, DocId};
 use crate::index::batch::{Batch, Near, Plan};
@@ -96,7 +95,7 @@ struct Pass<'a> {
 #[derive(Default)]
 struct Stored {
     simhashes: Vec<u64>,
-    contents: Vec<(ContentId, DocId)>,
+    contents: Vec<ContentId>,
     found: Vec<(u32, u32)>,
     near: Vec<Near>,
 }
@@ -108,22 +107,16 @@ impl Pass<'_> {
         stored.simhashes.clear();
         stored.contents.clear();
         stored.near.clear();
-        view.contents_between(ids.clone(), |id, record| {
-            if let Some(simhash) = record.simhash.filter(|_| view.is_alive(ContentId(id))) {
-                stored.simhashes.push(simhash);
-                stored.contents.push((ContentId(id), DocId(record.founder)));
-            }
-            Ok(())
+        view.simhashes_of(ids, |content, simhash| {
+            stored.simhashes.push(simhash);
+            stored.contents.push(content);
         })?;
         batch.near(&stored.simhashes, &mut stored.found, &mut stored.near);
         stored.near.sort_unstable();
-        let shared = view.any_shared(ids)?;
         for near in stored.near.chunk_by(|a, b| a.stored == b.stored) {
-            let (content, founder) = stored.contents[near[0].stored as usize];
-            let id = match shared {
-                true => view.holders(content, founder)?.min().map_or(founder, DocId),
-                false => founder,
-            };
+            let content = stored.contents[near[0].stored as usize];
+            let founder = view.content(content, |record| Ok(DocId(record.founder)))?;
+            let id = view.holders(content, founder)?.min().map_or(founder, DocId);
             let told =
                 |near: &Near| Close { asked: *first + near.asked as usize, id, hamming: near.distance };
             close.extend(near.iter().map(told));

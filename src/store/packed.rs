@@ -12,6 +12,9 @@ const SAMPLE: u8 = 4;
 const SIGNATURE: u8 = 8;
 const EDIT: u8 = 16;
 
+/// Bytes of a content hash.
+const HASH: usize = 16;
+
 const FIRST_SEEN: u8 = 1;
 const LAST_SEEN: u8 = 2;
 
@@ -46,6 +49,12 @@ impl<'a> ContentRecord<'a> {
         passage.iter().for_each(|passage| put(&mut out, passage));
         [*sample, *signature, *edit].iter().flatten().for_each(|sketch| put(&mut out, sketch));
         out
+    }
+
+    /// The simhash of a stored form, `None` where it has none: a glance where [`decode`](Self::decode) looks at all of it.
+    pub fn simhash_of(bytes: &[u8]) -> Option<u64> {
+        let there = *bytes.first()? & SIMHASH != 0;
+        bytes[1..].get(HASH..)?.first_chunk().filter(|_| there).map(|eight| u64::from_le_bytes(*eight))
     }
 
     /// Reads the stored form of the record of content `id`.
@@ -127,7 +136,11 @@ mod tests {
             last_seen: None,
         };
         for id in [0, 299, 300, 301, 1 << 40, u64::MAX] {
-            assert_eq!(ContentRecord::decode(id, &content.encode(id)).unwrap(), content);
+            for content in [content.clone(), ContentRecord { simhash: None, ..content.clone() }] {
+                let bytes = content.encode(id);
+                assert_eq!(ContentRecord::decode(id, &bytes).unwrap(), content);
+                assert_eq!(ContentRecord::simhash_of(&bytes), content.simhash);
+            }
             assert_eq!(DocumentRecord::decode(id, &document.encode(id)).unwrap(), document);
         }
     }
@@ -167,6 +180,7 @@ mod tests {
         #[test]
         fn arbitrary_bytes_never_panic(id in any::<u64>(), bytes in prop::collection::vec(any::<u8>(), 0..100)) {
             let _ = (ContentRecord::decode(id, &bytes), DocumentRecord::decode(id, &bytes));
+            let _ = ContentRecord::simhash_of(&bytes);
         }
     }
 }

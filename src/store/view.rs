@@ -313,25 +313,25 @@ impl View {
         Ok(self.memtable.scan(range, &mut |entry| each(entry.address, base + u64::from(entry.number))))
     }
 
+    /// Calls `each` with every living content of these numbers that has a simhash, and with that.
+    pub fn simhashes_of(&self, ids: Range<u64>, mut each: impl FnMut(ContentId, u64)) -> Result<()> {
+        let all_live = self.marks.dead.is_empty();
+        self.framed_from(Kind::Contents, &self.contents, ids.start, |id, bytes| {
+            let simhash = ContentRecord::simhash_of(bytes).filter(|_| id < ids.end);
+            if let Some(simhash) = simhash.filter(|_| all_live || !self.marks.is_dead(id)) {
+                each(ContentId(id), simhash);
+            }
+            Ok(id < ids.end)
+        })
+    }
+
     /// Calls `each` with every content record from `first` on.
     pub fn contents_from(
         &self,
         first: u64,
-        each: impl FnMut(u64, ContentRecord) -> Result<()>,
-    ) -> Result<()> {
-        self.contents_between(first..u64::MAX, each)
-    }
-
-    /// Calls `each` with every content record of these numbers.
-    pub fn contents_between(
-        &self,
-        ids: Range<u64>,
         mut each: impl FnMut(u64, ContentRecord) -> Result<()>,
     ) -> Result<()> {
-        self.framed_from(Kind::Contents, &self.contents, ids.start, |id, bytes| {
-            if id >= ids.end {
-                return Ok(false);
-            }
+        self.framed_from(Kind::Contents, &self.contents, first, |id, bytes| {
             let record = ContentRecord::decode(id, bytes).map_err(|e| e.within(place(Kind::Contents, id)))?;
             each(id, record).map(|()| true)
         })
@@ -357,12 +357,6 @@ impl View {
             each(row.doing(reading)?.0.value());
         }
         Ok(())
-    }
-
-    /// Whether any of these contents has, or had, other documents than its founder alone.
-    pub fn any_shared(&self, contents: Range<u64>) -> Result<bool> {
-        let rows = self.holders.range((contents.start, 0)..(contents.end, 0));
-        Ok(rows.doing("read the holders")?.next().transpose().doing("read the holders")?.is_some())
     }
 
     /// Calls `each` with every content that other documents than its founder alone hold, or held.

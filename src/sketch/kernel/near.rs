@@ -9,7 +9,10 @@ pub(crate) struct Buckets {
     segments: Vec<Segment>,
     /// Where each bucket begins, and where the last ends.
     starts: Vec<u32>,
-    simhashes: Vec<u64>,
+    /// By how much a simhash is turned to have 32 bits at its low end that its bucket tells little of.
+    turn: u32,
+    /// Of each simhash those 32 bits: most pairs need no more to be told apart, and sixteen are compared at a time.
+    halves: Vec<u32>,
     /// For each simhash its number among those that were given.
     pub numbers: Vec<u32>,
 }
@@ -22,7 +25,7 @@ struct Segment {
     to: u32,
 }
 
-/// Of a stored simhash and one in a bucket, both by number, that they are close.
+/// Of a stored simhash and a place in its bucket that the halves are close.
 pub(crate) type Found = (u32, u32);
 
 impl Buckets {
@@ -36,17 +39,20 @@ impl Buckets {
             }
             to += width;
         }
-        let mut buckets = Buckets { segments, ..Buckets::default() };
+        let told: u64 = segments.iter().fold(0, |told, segment| told | segment.mask << segment.low);
+        let untold = |turn: &u32| (told.rotate_right(*turn) as u32).count_zeros();
+        let turn = (0..64).max_by_key(untold).unwrap_or(0);
+        let mut buckets = Buckets { segments, turn, ..Buckets::default() };
         let mut ends = vec![0u32; (1 << to) + 1];
         simhashes.iter().for_each(|&simhash| ends[buckets.of(simhash) + 1] += 1);
         for bucket in 1..ends.len() {
             ends[bucket] += ends[bucket - 1];
         }
         buckets.starts = ends.clone();
-        (buckets.simhashes, buckets.numbers) = (vec![0; simhashes.len()], vec![0; simhashes.len()]);
+        (buckets.halves, buckets.numbers) = (vec![0; simhashes.len()], vec![0; simhashes.len()]);
         for (number, &simhash) in (0..).zip(simhashes) {
             let end = &mut ends[buckets.of(simhash)];
-            buckets.simhashes[*end as usize] = simhash;
+            buckets.halves[*end as usize] = buckets.half(simhash);
             buckets.numbers[*end as usize] = number;
             *end += 1;
         }
@@ -60,13 +66,13 @@ impl Buckets {
         self.segments.iter().fold(0, part) as usize
     }
 
-    /// The simhash at a place.
-    pub fn simhash(&self, place: u32) -> u64 {
-        self.simhashes[place as usize]
+    #[inline(always)]
+    fn half(&self, simhash: u64) -> u32 {
+        simhash.rotate_right(self.turn) as u32
     }
 
-    /// Appends every place in a bucket whose simhash differs in at most `most` bits from a stored one of that bucket, with
-    /// the number of that.
+    /// Appends every place in a bucket whose half differs in at most `most` bits from that of a stored simhash of the
+    /// bucket, with the number of that: all whose simhash does, and a few more.
     pub fn near(&self, stored: &[u64], most: u32, found: &mut Vec<Found>) {
         at_level!(
             avx512: x86::near(self, stored, most, found),
@@ -76,10 +82,10 @@ impl Buckets {
     }
 
     #[inline(always)]
-    fn bucket(&self, simhash: u64) -> (u32, &[u64]) {
+    fn bucket(&self, simhash: u64) -> (u32, &[u32]) {
         let bucket = self.of(simhash);
         let (start, end) = (self.starts[bucket], self.starts[bucket + 1]);
-        (start, &self.simhashes[start as usize..end as usize])
+        (start, &self.halves[start as usize..end as usize])
     }
 }
 
@@ -87,7 +93,8 @@ impl Buckets {
 fn portable(buckets: &Buckets, stored: &[u64], most: u32, found: &mut Vec<Found>) {
     for (number, &simhash) in (0..).zip(stored) {
         let (start, some) = buckets.bucket(simhash);
-        let close = |&other: &u64| (other ^ simhash).count_ones() <= most;
+        let half = buckets.half(simhash);
+        let close = |&other: &u32| (other ^ half).count_ones() <= most;
         if some.iter().fold(false, |any, other| any | close(other)) {
             let places = (start..).zip(some).filter(|(_, other)| close(other));
             found.extend(places.map(|(place, _)| (number, place)));
@@ -110,22 +117,22 @@ mod x86 {
 
     #[target_feature(enable = "avx512f,avx512vpopcntdq,bmi1,bmi2")]
     pub fn near(buckets: &Buckets, stored: &[u64], most: u32, found: &mut Vec<Found>) {
-        let most = _mm512_set1_epi64(i64::from(most));
+        let most = _mm512_set1_epi32(most as i32);
         for (first, some) in (0..).step_by(AHEAD).zip(stored.chunks(AHEAD)) {
-            let mut places: [(u32, &[u64]); AHEAD] = [(0, &[]); AHEAD];
+            let mut places: [(u32, &[u32]); AHEAD] = [(0, &[]); AHEAD];
             for (place, &simhash) in places.iter_mut().zip(some) {
                 *place = buckets.bucket(simhash);
                 _mm_prefetch::<_MM_HINT_T0>(place.1.as_ptr().cast());
-                _mm_prefetch::<_MM_HINT_T0>(place.1.as_ptr().wrapping_add(8).cast());
+                _mm_prefetch::<_MM_HINT_T0>(place.1.as_ptr().wrapping_add(16).cast());
             }
             for (number, (&simhash, &(start, bucket))) in (first..).zip(some.iter().zip(&places)) {
-                let wanted = _mm512_set1_epi64(simhash as i64);
-                for (place, eight) in (start..).step_by(8).zip(bucket.chunks(8)) {
-                    let lanes = u8::MAX >> (8 - eight.len());
-                    // SAFETY: the lanes are those of the slice, of 1 to 8 numbers.
-                    let others = unsafe { _mm512_maskz_loadu_epi64(lanes, eight.as_ptr().cast()) };
-                    let apart = _mm512_popcnt_epi64(_mm512_xor_si512(others, wanted));
-                    let mut close = _mm512_mask_cmple_epu64_mask(lanes, apart, most);
+                let wanted = _mm512_set1_epi32(buckets.half(simhash) as i32);
+                for (place, some) in (start..).step_by(16).zip(bucket.chunks(16)) {
+                    let lanes = u16::MAX >> (16 - some.len());
+                    // SAFETY: the lanes are those of the slice, of 1 to 16 numbers.
+                    let others = unsafe { _mm512_maskz_loadu_epi32(lanes, some.as_ptr().cast()) };
+                    let apart = _mm512_popcnt_epi32(_mm512_xor_si512(others, wanted));
+                    let mut close = _mm512_mask_cmple_epu32_mask(lanes, apart, most);
                     while close != 0 {
                         found.push((number, place + close.trailing_zeros()));
                         close &= close - 1;
@@ -155,7 +162,8 @@ mod tests {
                     let (mut found, mut expected) = (Vec::new(), Vec::new());
                     buckets.near(&stored, most, &mut found);
                     for (number, a) in stored.iter().enumerate() {
-                        let close = |b: &u64| (a ^ b).count_ones() <= most && buckets.of(a ^ b) == 0;
+                        let close =
+                            |b: &u64| buckets.half(a ^ b).count_ones() <= most && buckets.of(a ^ b) == 0;
                         let all = simhashes.iter().enumerate().filter(|(_, b)| close(b));
                         expected.extend(all.map(|(at, _)| (number as u32, at as u32)));
                     }
