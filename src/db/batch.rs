@@ -352,7 +352,7 @@ impl Reader for Batch<'_> {
         let gone = if keys { &self.removed } else { &self.buried };
         let mut each = |address, id| gone.contains(id) || each(address, id);
         let absent = range.start() == range.end() && self.absent.contains(*range.start());
-        if !absent && !self.view.scan(range, &mut each)? {
+        if !absent && !self.view.scan(range, |_| true, &mut each)? {
             return Ok(());
         }
         let base = if keys { self.counters.unflushed_document } else { self.counters.unflushed_content };

@@ -37,15 +37,15 @@ pub struct Swept {
 
 impl Database {
     /// Finds every stored simhash within `max_distance` (0 to 7, whatever the tables of the file find) of any of many, in one
-    /// pass over all that is stored: for some ten thousands and more it is quicker than as many queries. A quarter of the
-    /// memory holds what is asked for; where it does not fit, there are several passes.
+    /// pass over all that is stored: for some ten thousands and more it is quicker than as many queries. Three
+    /// sixteenths of the memory hold what is asked for; where it does not fit, there are several passes.
     pub fn sweep(&self, simhashes: &[Simhash], max_distance: u32) -> Result<Swept> {
         self.sweep_by(PIECE, simhashes, max_distance)
     }
 
     fn sweep_by(&self, piece: u64, simhashes: &[Simhash], max_distance: u32) -> Result<Swept> {
         self.params().check_kept("a sweep by Hamming distance", self.params().keep_sketches.simhash)?;
-        let plan = Plan::new(max_distance, simhashes.len(), self.memory() / 4)?;
+        let plan = Plan::new(max_distance, simhashes.len(), self.memory() / 16 * 3)?;
         let view = self.view();
         let mut swept = Swept::default();
         for (first, some) in (0..).step_by(plan.at_once).zip(simhashes.chunks(plan.at_once)) {

@@ -9,9 +9,10 @@ use crate::error::Result;
 use crate::sketch::Simhash;
 use crate::sketch::kernel::near::{Buckets, Found};
 
-/// What a simhash takes in each table: half of it, its number, and its share of the places where buckets begin; and besides, at
-/// most as much as in one table.
-const BYTES: usize = 12;
+/// What a simhash takes by itself, in each table (half of it, and its number), and what each bucket of a table takes.
+const WHOLE: usize = 8;
+const HALF: usize = 8;
+const BUCKET: usize = 4;
 /// The least that is looked for in one pass, however little memory there is.
 const LEAST: usize = 1024;
 
@@ -33,7 +34,12 @@ impl Plan {
     /// The quickest way to find all stored simhashes within a distance of so many, with so many bytes of memory.
     pub fn new(max_distance: u32, simhashes: usize, memory: usize) -> Result<Self> {
         let plan = |design: TableDesign| {
-            let most = (memory / BYTES / (design.tables() + 1)).max(LEAST);
+            let tables = design.tables();
+            // No more buckets than prefixes, and no more than simhashes.
+            let by_prefixes = memory.saturating_sub(tables * BUCKET << design.prefix_bits().min(40));
+            let (by_prefixes, by_simhashes) =
+                (by_prefixes / (WHOLE + tables * HALF), memory / (WHOLE + tables * (HALF + BUCKET)));
+            let most = by_prefixes.max(by_simhashes).max(LEAST);
             Plan { at_once: simhashes.clamp(1, most), design }
         };
         let fewest = plan(TableDesign::new(max_distance.max(1), None)?);
@@ -134,8 +140,8 @@ mod tests {
     #[test]
     fn a_batch_is_divided_where_memory_does_not_hold_it() {
         let plan = |simhashes, memory| Plan::new(3, simhashes, memory).unwrap();
-        assert_eq!((plan(1 << 20, 64 << 20).at_once, plan(1 << 20, 64 << 20).design.tables()), (1 << 20, 4));
-        assert_eq!(plan(1 << 20, 15 << 20).at_once, 1 << 18);
+        assert_eq!((plan(1 << 20, 48 << 20).at_once, plan(1 << 20, 48 << 20).design.tables()), (1 << 20, 4));
+        assert_eq!(plan(1 << 20, 11 << 20).at_once, 1 << 18);
         assert_eq!(plan(1 << 20, 0).at_once, LEAST);
         assert_eq!(plan(0, 0).at_once, 1);
         assert!(Plan::new(8, 1, 0).is_err());

@@ -189,7 +189,12 @@ impl TableDesign {
 
     /// Whether the 40 stored bits already tell that two simhashes are farther apart than `max_distance`.
     pub(crate) fn is_apart(query: Address, stored: Address, max_distance: u32) -> bool {
-        (query.term_bits() ^ stored.term_bits()).count_ones() > max_distance
+        // Without counting the bits, which takes longer where there is no instruction for it.
+        let mut differing = query.term_bits() ^ stored.term_bits();
+        for _ in 0..max_distance {
+            differing &= differing.wrapping_sub(1);
+        }
+        differing != 0
     }
 }
 
@@ -209,6 +214,19 @@ mod tests {
         }
         assert!(TableDesign::new(3, Some(5)).is_err());
         assert!(TableDesign::new(0, None).is_err() && TableDesign::new(8, None).is_err());
+    }
+
+    #[test]
+    fn bits_are_counted_without_counting() {
+        let address = |term| Address::new(Space::simhash(1), Term::of_value(term));
+        for number in 0..5000u64 {
+            let bits = mix(number) & mix(number ^ 1 << 40) & mix(number ^ 1 << 41) & mix(number ^ 1 << 42);
+            let (own, other) = (address(mix(number)), address(mix(number) ^ bits));
+            for most in 0..8 {
+                let apart = (own.bits() ^ other.bits()).count_ones() > most;
+                assert_eq!(TableDesign::is_apart(own, other, most), apart);
+            }
+        }
     }
 
     #[test]

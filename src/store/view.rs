@@ -292,11 +292,12 @@ impl View {
         std::hint::black_box(read);
     }
 
-    /// Calls `each` with the address and id of every posting within the range until it returns false; whether it never
-    /// did. Ids of one address come in ascending order; dead contents and removed documents are left out.
+    /// Calls `each` with the address and id of every posting within the range at an address that is wanted until it returns
+    /// false; whether it never did. Ids of one address come in ascending order; dead contents and removed documents are left out.
     pub fn scan(
         &self,
         range: &RangeInclusive<Address>,
+        wanted: impl Fn(Address) -> bool,
         mut each: impl FnMut(Address, u64) -> bool,
     ) -> Result<bool> {
         let keys = range.start().space() == Space::KEYS;
@@ -304,13 +305,15 @@ impl View {
         let mut each = |address, id| gone(id) || each(address, id);
         let probe = Probe::new(self.prefixes.filter_key(*range.start()));
         for run in &self.runs {
-            if !run.scan(&self.cache, range, probe, &mut each)? {
+            if !run.scan(&self.cache, range, probe, &wanted, &mut each)? {
                 return Ok(false);
             }
         }
         let counters = &self.counters;
         let base = if keys { counters.unflushed_document } else { counters.unflushed_content };
-        Ok(self.memtable.scan(range, &mut |entry| each(entry.address, base + u64::from(entry.number))))
+        Ok(self.memtable.scan(range, &mut |entry| {
+            !wanted(entry.address) || each(entry.address, base + u64::from(entry.number))
+        }))
     }
 
     /// Calls `each` with every living content of these numbers that has a simhash, and with that.
