@@ -42,11 +42,11 @@ impl Shares {
         if kept.sample || kept.signature || kept.edit { self.rows / 4 } else { self.rows / 16 }
     }
 
-    /// The parts of so many bytes when nothing is written: most of what is read lies above the pages. Three sixteenths are left for
+    /// The parts of so many bytes when nothing is written: most of what is read lies above the pages. A quarter is left for
     /// a [`sweep`](super::Database::sweep).
     pub fn of_reader(memory: usize) -> Self {
         let memory = memory as u64;
-        Shares { memory, pages: memory / 8, rows: memory / 2, filters: memory / 8, memtable: 0, documents: 0 }
+        Shares { memory, pages: memory / 8, rows: memory / 8 * 3, filters: memory / 8, memtable: 0, documents: 0 }
     }
 }
 
