@@ -92,9 +92,13 @@ fn fill(path: &Path, count: u64, tables: usize, memory: usize) {
         _ => stages.push((stage, began.elapsed().as_secs_f64())),
     };
     Database::import(path, &mut lines, options, &mut progress).expect("import");
-    let took = began.elapsed().as_secs_f64();
+    let (took, work) = (began.elapsed().as_secs_f64(), worked());
     let begun: Vec<String> = stages.iter().map(|(stage, at)| format!("{stage} from {at:.1} s")).collect();
-    println!("scale: imported in {took:.1} s, {:.0} a second: {}", count as f64 / took, begun.join(", "));
+    println!(
+        "scale: imported in {took:.1} s ({work:.1} s of processors), {:.0} a second: {}",
+        count as f64 / took,
+        begun.join(", ")
+    );
 }
 
 fn sketch(blank: &Sketch, number: u64, simhash: u64) -> Sketch {

@@ -46,7 +46,14 @@ impl Shares {
     /// a [`sweep`](super::Database::sweep).
     pub fn of_reader(memory: usize) -> Self {
         let memory = memory as u64;
-        Shares { memory, pages: memory / 8, rows: memory / 8 * 3, filters: memory / 8, memtable: 0, documents: 0 }
+        Shares {
+            memory,
+            pages: memory / 8,
+            rows: memory / 8 * 3,
+            filters: memory / 8,
+            memtable: 0,
+            documents: 0,
+        }
     }
 }
 
