@@ -114,3 +114,18 @@ fn documents_whose_mark_is_gone_have_no_text() {
     let unmarked: fn(&WriteTransaction) = |of| remove(of, MARKS, (2, 0));
     assert_told("no document is removed", unmarked, &[("get", GET_REMOVED), ("export", EXPORT)]);
 }
+
+#[test]
+fn verifying_names_who_holds_what_he_does_not() {
+    let cases: [(fn(&WriteTransaction), &str, &str); 3] = [
+        (|of| remove(of, MARKS, (1, 0)), "content 1", "it is not marked dead, and nobody holds it"),
+        (|of| remove(of, MARKS, (2, 0)), "document 3", "content 3 does not know it"),
+        (|of| set_holders(of, 0, &[2]), "document 0", "content 0 does not know it"),
+    ];
+    for (change, at, what) in cases {
+        let disk = MemoryDisk::of(crafted(&base(), change));
+        let db = Database::open_on(disk, Options { read_only: true, ..Options::default() }).unwrap();
+        let damage = db.verify(false).unwrap().damage;
+        assert!(damage.iter().any(|damage| damage.at == at && damage.what == what), "{at}: {damage:?}");
+    }
+}
