@@ -36,7 +36,7 @@ impl Plan {
         let plan = |design: TableDesign| {
             let tables = design.tables();
             // No more buckets than prefixes, and no more than simhashes.
-            let by_prefixes = memory.saturating_sub(tables * BUCKET << design.prefix_bits().min(40));
+            let by_prefixes = memory.saturating_sub((tables * BUCKET) << design.prefix_bits().min(40));
             let (by_prefixes, by_simhashes) =
                 (by_prefixes / (WHOLE + tables * HALF), memory / (WHOLE + tables * (HALF + BUCKET)));
             let most = by_prefixes.max(by_simhashes).max(LEAST);
