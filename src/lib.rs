@@ -52,7 +52,7 @@ pub use db::{
     Clusters, CommonShingle, CommonShingles, Compacted, Compared, Confirm, CurvePoint, Damage, Database,
     Dedup, DedupOptions, Document, Duplicate, Durability, FoundBy, Keep, Kept, Match, Measure, Merged,
     Options, Pair, PairEvent, PairOptions, PairSummary, Params, Policy, Progress, Query, RepresentativeRule,
-    Salvaged, Shares, Sighting, Stats, Stored, Verdict, Verified, compare,
+    Salvaged, Shares, Sighting, Stats, Stored, Swept, Verdict, Verified, compare,
 };
 pub use error::{Error, Result};
 pub use id::{ClusterId, ContentHash, ContentId, DatabaseId, DocId};

@@ -205,7 +205,7 @@ fn break_contents(path: &Path) {
     let frames: Vec<usize> = bytes
         .windows(6)
         .enumerate()
-        .filter(|(_, window)| window.starts_with(b"skFr") && window[5] == 1)
+        .filter(|(_, window)| window.starts_with(b"skFr") && window[5] & 0x7F == 1)
         .map(|(at, _)| at)
         .collect();
     assert!(!frames.is_empty());

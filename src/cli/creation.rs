@@ -33,7 +33,7 @@ pub struct Creation {
     /// The Hamming distance within which every simhash is found [default: 3]
     #[arg(long, value_name = "D")]
     hamming: Option<u32>,
-    /// Permuted simhash tables [default: one more than --hamming]
+    /// Permuted simhash tables [default: one more than --hamming; rebuild: those that suit the number of texts]
     #[arg(long, value_name = "N")]
     hamming_tables: Option<usize>,
     /// How features are weighted: by how often they occur, or all alike [default: tf]
@@ -98,6 +98,11 @@ impl std::str::FromStr for Seed {
 }
 
 impl Creation {
+    /// Whether the number of permuted tables is given.
+    pub fn names_tables(&self) -> bool {
+        self.hamming_tables.is_some()
+    }
+
     /// `params` with the given options in their place. A random seed is drawn only for a new database.
     pub fn applied_to(&self, mut params: Params, is_new: bool) -> Result<Params> {
         fn set<T: Copy>(place: &mut T, given: Option<T>) {

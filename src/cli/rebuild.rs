@@ -8,7 +8,7 @@ use crate::output::Output;
 use crate::progress::Stages;
 use crate::say::{say, visible};
 use serde::Serialize;
-use sketchdb::{Database, Salvaged};
+use sketchdb::{Database, Params, Salvaged};
 
 #[derive(Serialize)]
 struct Line<'a> {
@@ -28,9 +28,22 @@ pub fn run(verb: &Rebuild, common: &Common) -> Ended {
         stages.finish();
         return tell(common, &salvaged);
     }
-    let change = |params| verb.applied_to(params);
+    let mut tables = String::new();
+    let change = |params: Params, contents| {
+        let before = params.hamming_tables;
+        let changed = verb.applied_to(params, contents)?;
+        if changed.hamming_tables != before {
+            let now = changed.hamming_tables;
+            tables =
+                format!("sketchdb: {now} permuted tables for {contents} distinct texts, {before} before");
+        }
+        Ok(changed)
+    };
     let rebuilt = Database::rebuild(&verb.db, open::options(common), change, &mut progress)?;
     stages.finish();
+    if !tables.is_empty() && !common.quiet {
+        say(&tables);
+    }
     compact::tell(common, &rebuilt)
 }
 

@@ -124,7 +124,7 @@ impl<'v> Batch<'v> {
         self.counters.documents += 1;
         let content = self.take_hold(document, sketch, content)?;
         let record = DocumentRecord::new(key, content.0, seen.first, seen.last);
-        self.documents.push((document.0, record.encode()));
+        self.documents.push((document.0, record.encode(document.0)));
         self.entries.push(Indexing::key(key), (document.0 - self.counters.unflushed_document) as u16);
         Ok((document, content))
     }
@@ -195,7 +195,7 @@ impl<'v> Batch<'v> {
             simhash: sketch.simhash.filter(|_| kept.simhash).map(|simhash| simhash.0),
             edit: edit.as_deref(),
         };
-        self.contents.push((content.0, record.encode()));
+        self.contents.push((content.0, record.encode(content.0)));
         self.post(content, kept.indexed(sketch));
         if kept.sample {
             sketch.passages.iter().for_each(|passage| self.found_passage(founder, content, passage));
@@ -222,7 +222,7 @@ impl<'v> Batch<'v> {
             simhash: None,
             edit: None,
         };
-        self.contents.push((content.0, record.encode()));
+        self.contents.push((content.0, record.encode(content.0)));
         self.post(content, Indexed { sample: Some(&passage.sample), ..Indexed::default() });
     }
 
@@ -352,7 +352,7 @@ impl Reader for Batch<'_> {
         let gone = if keys { &self.removed } else { &self.buried };
         let mut each = |address, id| gone.contains(id) || each(address, id);
         let absent = range.start() == range.end() && self.absent.contains(*range.start());
-        if !absent && !self.view.scan(range, &mut each)? {
+        if !absent && !self.view.scan(range, |_| true, &mut each)? {
             return Ok(());
         }
         let base = if keys { self.counters.unflushed_document } else { self.counters.unflushed_content };
@@ -370,7 +370,7 @@ impl Reader for Batch<'_> {
 
     fn content<T>(&self, id: ContentId, read: impl FnOnce(ContentRecord) -> Result<T>) -> Result<T> {
         match Self::added(&self.contents, id.0) {
-            Some(bytes) => read(ContentRecord::decode(bytes)?),
+            Some(bytes) => read(ContentRecord::decode(id.0, bytes)?),
             None => self.view.content(id, read),
         }
     }
@@ -381,7 +381,7 @@ impl Reader for Batch<'_> {
         read: impl FnOnce(ContentRecord) -> Result<T>,
     ) -> Result<Option<T>> {
         match Self::added(&self.contents, id.0) {
-            Some(bytes) => read(ContentRecord::decode(bytes)?).map(Some),
+            Some(bytes) => read(ContentRecord::decode(id.0, bytes)?).map(Some),
             None => self.view.content_if_there(id, read),
         }
     }
@@ -401,7 +401,7 @@ impl Reader for Batch<'_> {
     fn document(&self, id: DocId) -> Result<StoredDocument> {
         let document = match Self::added(&self.documents, id.0) {
             None => self.view.document(id)?,
-            Some(bytes) => StoredDocument::recorded(DocumentRecord::decode(bytes)?),
+            Some(bytes) => StoredDocument::recorded(DocumentRecord::decode(id.0, bytes)?),
         };
         Ok(match self.amendments.get(&id) {
             Some(Some(amendment)) => document.amended(amendment),

@@ -137,11 +137,11 @@ impl<'a, R: Reader> Search<'a, R> {
         let Search { reader, indexing, sketch, found, before, .. } = &mut self;
         if let Some(simhash) = sketch.simhash {
             for (own, range) in indexing.tables.addresses(simhash).zip(indexing.tables.ranges(simhash)) {
-                reader.scan(&range, &mut |stored: Address, id| {
-                    if id < before.0 && !TableDesign::is_apart(own, stored, max_distance) {
+                let near = |stored| !TableDesign::is_apart(own, stored, max_distance);
+                reader.scan_some(&range, &near, &mut |id| {
+                    if id < before.0 {
                         found.push((ContentId(id), FoundBy::SIMHASH));
                     }
-                    true
                 })?;
                 // Near texts are in most of the tables: each once is enough to hold.
                 merge(found);

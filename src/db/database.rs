@@ -146,8 +146,10 @@ impl Database {
         check_known_answer(&params, &file.meta(KNOWN_ANSWER)?)?;
         options.adding.check(&params)?;
         let indexing = params.indexing()?;
-        let (filters, rows) = (FilterBudget::new(shares.filters as usize), Cache::new(shares.rows as usize));
-        let (mut view, unfinished) = View::load(&file, indexing.prefixes(), &filters, rows)?;
+        let filters = FilterBudget::new(shares.filters as usize);
+        let records = shares.records(params.keep_sketches) as usize;
+        let cache = Cache::new(shares.rows as usize - records, records);
+        let (mut view, unfinished) = View::load(&file, indexing.prefixes(), &filters, cache)?;
         view.memtable = replay(&view, &indexing)?;
         // What a writer before wrote and never committed may lie in the file: what is written from now on is newer.
         view.counters.epoch = view.counters.epoch.wrapping_add(u32::from(!options.read_only));

@@ -64,5 +64,5 @@ pub use salvage::Salvaged;
 pub use seen::Sighting;
 pub use shares::Shares;
 pub use stats::{CurvePoint, Stats};
-pub use sweep::Close;
+pub use sweep::{Close, Swept};
 pub use verify::{Damage, Verified};

@@ -88,7 +88,7 @@ fn of_part(view: &View, params: &Params, indexing: &Indexing, documents: &[Docum
         let signature = sketch.signature.as_ref().filter(|_| params.keep_sketches.signature);
         let bands = signature.into_iter().flat_map(|signature| indexing.bands.addresses(signature));
         for address in [Indexing::key(key), Indexing::content(&sketch.hash)].into_iter().chain(bands) {
-            if view.scan(&(address..=address), |_, _| false)? {
+            if view.scan(&(address..=address), |_| true, |_, _| false)? {
                 found.addresses.push(address);
             }
         }

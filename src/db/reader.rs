@@ -15,6 +15,21 @@ pub(crate) trait Reader {
     fn scan(&self, range: &RangeInclusive<Address>, each: &mut dyn FnMut(Address, u64) -> bool)
     -> Result<()>;
 
+    /// Calls `each` with the id of every posting within the range at an address that is wanted: few of many.
+    fn scan_some(
+        &self,
+        range: &RangeInclusive<Address>,
+        wanted: &impl Fn(Address) -> bool,
+        each: &mut dyn FnMut(u64),
+    ) -> Result<()> {
+        self.scan(range, &mut |address, id| {
+            if wanted(address) {
+                each(id);
+            }
+            true
+        })
+    }
+
     /// Told of addresses that will be scanned next: it may have a look at them together.
     fn foresee(&self, addresses: &[Address]);
 
@@ -112,7 +127,20 @@ impl Reader for View {
         range: &RangeInclusive<Address>,
         each: &mut dyn FnMut(Address, u64) -> bool,
     ) -> Result<()> {
-        View::scan(self, range, each).map(|_| ())
+        View::scan(self, range, |_| true, each).map(|_| ())
+    }
+
+    fn scan_some(
+        &self,
+        range: &RangeInclusive<Address>,
+        wanted: &impl Fn(Address) -> bool,
+        each: &mut dyn FnMut(u64),
+    ) -> Result<()> {
+        let each = |_, id| {
+            each(id);
+            true
+        };
+        View::scan(self, range, wanted, each).map(|_| ())
     }
 
     fn foresee(&self, addresses: &[Address]) {

@@ -5,11 +5,18 @@ use super::copy::{Progress, Source};
 use super::database::{Database, Options};
 use super::params::Params;
 use crate::error::{Error, Result};
+use crate::index::TableDesign;
 use crate::store::disk::Disk;
 use std::path::Path;
 use std::sync::Arc;
 
 impl Params {
+    /// These parameters with the permuted tables that suit so many contents.
+    pub fn with_tables_for(self, contents: u64) -> Result<Params> {
+        let hamming_tables = TableDesign::suited(self.hamming, contents)?.tables();
+        Ok(Params { hamming_tables, ..self })
+    }
+
     /// Refuses parameters that cannot be given to sketches made with these: the text is not there to sketch it again.
     pub fn check_rebuild(&self, wanted: &Params) -> Result<()> {
         let sketches = Params { sketch: wanted.sketch.clone(), ..self.clone() };
@@ -37,19 +44,19 @@ impl Params {
 
 impl Database {
     /// Writes a database anew beside itself: records as they are, index and clusters from the sketches, with the parameters
-    /// that `change` gives; then puts it in its place. Whenever this is interrupted, the file at the path is the old one or
+    /// that `change` gives for its own and the number of its contents; then puts it in its place. Whenever this is interrupted, the file at the path is the old one or
     /// the new one, whole.
     pub fn rebuild(
         path: impl AsRef<Path>,
         options: Options,
-        change: impl FnOnce(Params) -> Result<Params>,
+        change: impl FnOnce(Params, u64) -> Result<Params>,
         progress: Progress,
     ) -> Result<Compacted> {
         let path = path.as_ref();
         // Two files are open.
         let memory = options.memory / 2;
         let db = Database::open(path, Options { read_only: false, memory, ..options })?;
-        let params = change(db.params().clone())?;
+        let params = change(db.params().clone(), db.view().counters.contents)?;
         db.replace(path, |disk| db.rebuild_onto(disk, &params, memory, progress))
     }
 

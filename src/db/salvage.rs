@@ -121,7 +121,7 @@ impl Salvaging<'_> {
         let twice = self.keys_given_twice()?;
         let mut whole = IdSet::new();
         self.frames.records(self.damaged, Kind::Contents, self.memory / 8, |id, record| {
-            if self.readable(record).is_some_and(|record| record.passage.is_none()) {
+            if self.readable(id, record).is_some_and(|record| record.passage.is_none()) {
                 whole.insert(id);
             }
             Ok(())
@@ -158,8 +158,8 @@ impl Salvaging<'_> {
     }
 
     /// A content whose record and sketches are what the parameters say.
-    fn readable<'r>(&self, record: &'r [u8]) -> Option<ContentRecord<'r>> {
-        let record = ContentRecord::decode(record).ok()?;
+    fn readable<'r>(&self, id: u64, record: &'r [u8]) -> Option<ContentRecord<'r>> {
+        let record = ContentRecord::decode(id, record).ok()?;
         check_sketches(self.params, &record).ok().map(|()| record)
     }
 
@@ -167,7 +167,7 @@ impl Salvaging<'_> {
     fn documents(&self, mut each: impl FnMut(u64, StoredDocument) -> Result<()>) -> Result<()> {
         self.frames.records(self.damaged, Kind::Documents, self.memory / 8, |id, record| {
             // A record that cannot be read is lost, and harms no other.
-            let Ok(record) = DocumentRecord::decode(record) else { return Ok(()) };
+            let Ok(record) = DocumentRecord::decode(id, record) else { return Ok(()) };
             match self.remains.newest(id, StoredDocument::recorded(record)) {
                 Some(document) if check_key(&document.key).is_ok() => each(id, document),
                 _ => Ok(()),
@@ -197,7 +197,7 @@ impl Salvaging<'_> {
         let mut held = held.finish()?.peekable();
         let mut copied = IdSet::new();
         self.frames.records(self.damaged, Kind::Contents, self.memory / 8, |id, bytes| {
-            let Some(record) = self.readable(bytes) else { return Ok(()) };
+            let Some(record) = self.readable(id, bytes) else { return Ok(()) };
             if let Some(passage) = record.passage {
                 if copied.contains(passage.parent) {
                     builder.content(ContentId(id), &record)?;

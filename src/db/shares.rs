@@ -1,5 +1,6 @@
 //! How the memory that a process may take is shared out.
 
+use super::keep::Kept;
 use serde::Serialize;
 
 /// The parts of [`Options::memory`](super::Options::memory) of a process that writes, as planned: bytes. What is left of the
@@ -35,7 +36,14 @@ impl Shares {
         }
     }
 
-    /// The parts of so many bytes when nothing is written: most of what is read lies above the pages.
+    /// What of the rows is for records, the rest for blocks: a quarter, as a record is a tenth of a block or less; where
+    /// nothing but simhashes is kept it is a hundredth.
+    pub(crate) fn records(&self, kept: Kept) -> u64 {
+        if kept.sample || kept.signature || kept.edit { self.rows / 4 } else { self.rows / 16 }
+    }
+
+    /// The parts of so many bytes when nothing is written: most of what is read lies above the pages. A quarter is left for
+    /// a [`sweep`](super::Database::sweep).
     pub fn of_reader(memory: usize) -> Self {
         let memory = memory as u64;
         Shares {

@@ -14,6 +14,7 @@ use crate::store::postings::IdSet;
 use crate::store::record::ContentRecord;
 use crate::store::salvage;
 use crate::store::seals;
+use crate::store::sort::{Sorted, Sorter};
 use crate::store::view::View;
 use std::path::Path;
 use std::sync::Arc;
@@ -109,7 +110,7 @@ impl Database {
         let mut living = IdSet::new();
         let checked = verified.check_contents(self, &view, &mut living);
         verified.note(checked)?;
-        let checked = verified.check_documents(&view, &living);
+        let checked = verified.check_documents(self, &view, &living);
         verified.note(checked)?;
         let checked = verified.check_runs(&view);
         verified.note(checked)?;
@@ -179,45 +180,56 @@ impl Verified {
         Ok(())
     }
 
-    fn check_documents(&mut self, view: &View, living: &IdSet) -> Result<()> {
+    /// Joins contents with the documents that say that they hold them: both are read once, in order.
+    fn check_documents(&mut self, db: &Database, view: &View, living: &IdSet) -> Result<()> {
         let mut there = IdSet::new();
+        let mut claims = Sorter::<2>::new(db.memory() / 8);
         view.living_documents(0, |id, document| {
             self.documents += 1;
             there.insert(id.0);
-            let held = match living.contains(document.content.0) {
-                true => {
-                    let founder = view.content(document.content, |record| Ok(DocId(record.founder)))?;
-                    view.holds(document.content, founder, id)?
-                }
-                false => false,
-            };
-            if !held {
-                self.damage(
-                    format!("document {id}"),
-                    format!("content {} does not know it", document.content),
-                );
-            }
-            Ok(true)
+            claims.push([document.content.0, id.0]).map(|()| true)
         })?;
-        let mut held = 0;
-        for content in living {
-            let founder = view.content(ContentId(content), |record| {
-                Ok(record.passage.is_none().then_some(DocId(record.founder)))
-            })?;
-            held += founder
-                .map_or(Ok(0), |founder| view.holders(ContentId(content), founder).map(|set| set.len()))?;
-        }
         view.each_amended(&mut |id| {
             if !there.contains(id) {
                 self.damage(format!("row {id} of amendments"), "there is no such document");
             }
         })?;
+        let mut shared = IdSet::new();
         view.each_held(&mut |content| {
+            shared.insert(content);
             if !living.contains(content) {
                 self.damage(format!("holders of content {content}"), "there is no such content");
             }
             Ok(())
         })?;
+        let mut claims = Claims { sorted: claims.finish()?, next: None };
+        let mut held = 0;
+        view.contents_from(0, |id, record| {
+            claims.below(id, |claim| self.unknown(claim))?;
+            if !living.contains(id) || record.passage.is_some() {
+                return Ok(());
+            }
+            let (content, founder) = (ContentId(id), DocId(record.founder));
+            let mut of_founder = false;
+            claims.below(id + 1, |[content, document]| {
+                of_founder |= document == founder.0;
+                let known = match shared.contains(content) {
+                    true => view.holds(ContentId(content), founder, DocId(document))?,
+                    false => document == founder.0,
+                };
+                if known { Ok(()) } else { self.unknown([content, document]) }
+            })?;
+            if shared.contains(id) {
+                held += view.holders(content, founder)?.len();
+            } else {
+                held += 1;
+                if !of_founder {
+                    self.damage(format!("content {content}"), "it is not marked dead, and nobody holds it");
+                }
+            }
+            Ok(())
+        })?;
+        claims.below(u64::MAX, |claim| self.unknown(claim))?;
         let counted = view.counters.documents;
         if (self.documents, held) != (counted, counted) {
             self.damage(
@@ -225,6 +237,11 @@ impl Verified {
                 format!("there are {}, held are {held}, counted were {counted}", self.documents),
             );
         }
+        Ok(())
+    }
+
+    fn unknown(&mut self, [content, document]: [u64; 2]) -> Result<()> {
+        self.damage(format!("document {document}"), format!("content {content} does not know it"));
         Ok(())
     }
 
@@ -308,6 +325,31 @@ impl Verified {
             self.damage(name(expected?), "the index lacks it");
         }
         Ok(())
+    }
+}
+
+/// Contents with documents that say that they hold them, ascending.
+struct Claims {
+    sorted: Sorted<2>,
+    next: Option<[u64; 2]>,
+}
+
+impl Claims {
+    /// Gives `take` those of contents below `end` that are left.
+    fn below(&mut self, end: u64, mut take: impl FnMut([u64; 2]) -> Result<()>) -> Result<()> {
+        loop {
+            let next = match self.next.take() {
+                None => self.sorted.next().transpose()?,
+                next => next,
+            };
+            match next {
+                Some(claim) if claim[0] < end => take(claim)?,
+                next => {
+                    self.next = next;
+                    return Ok(());
+                }
+            }
+        }
     }
 }
 

@@ -7,6 +7,7 @@
 pub(crate) mod term;
 pub(crate) mod band;
 pub(crate) mod permute;
+pub(crate) mod batch;
 pub(crate) mod indexing;
 pub(crate) mod memtable;
 pub(crate) mod filter;

@@ -10,6 +10,18 @@ use crate::error::{Error, Result};
 use crate::sketch::Simhash;
 use crate::text::rabin::mix;
 
+/// The most tables of a design.
+const MOST_TABLES: usize = 84;
+
+/// Microseconds for a block that is read and for an entry that is compared (`benches/record/2026-11-scale.md`): ten million
+/// simhashes in 4 and in 10 tables, a hundred million in 4.
+const BLOCK: f64 = 8.0;
+const ENTRY: f64 = 0.005;
+/// Entries of a block.
+const BLOCK_ENTRIES: f64 = 770.0;
+/// More tables take more room, 5 to 8 bytes a simhash each, and more time to add to: they must halve that of a query.
+const WORTH: f64 = 0.5;
+
 /// The tables that find every simhash within a distance.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TableDesign {
@@ -25,29 +37,47 @@ impl TableDesign {
         if !(1..=7).contains(&max_distance) {
             return Err(Error::invalid(format!("hamming {max_distance}"), "must lie in 1..=7"));
         }
-        let designs: Vec<(usize, usize)> =
-            (max_distance as usize + 1..=16).map(|m| (m, choose(m, max_distance as usize))).collect();
-        let wanted = tables.unwrap_or(designs[0].1);
-        if max_distance == 3 && wanted == 16 {
-            return Ok(Self::nested());
-        }
-        match designs.iter().find(|design| design.1 == wanted && wanted <= 84) {
-            Some(&(blocks, _)) => Ok(Self::with_blocks(max_distance, blocks)),
+        let mut designs = Self::all(max_distance);
+        let wanted = tables.or(designs.first().map(Self::tables)).unwrap_or(0);
+        match designs.iter().position(|design| design.tables() == wanted) {
+            Some(found) => Ok(designs.swap_remove(found)),
             None => {
-                let nested = if max_distance == 3 { vec![16] } else { Vec::new() };
-                let possible: Vec<String> = designs
-                    .iter()
-                    .map(|design| design.1)
-                    .filter(|&tables| tables <= 84)
-                    .chain(nested)
-                    .map(|tables| tables.to_string())
-                    .collect();
+                let possible: Vec<String> =
+                    designs.iter().map(|design| design.tables().to_string()).collect();
                 Err(Error::invalid(
                     format!("hamming-tables {wanted} for distance {max_distance}"),
                     format!("use one of {}", possible.join(", ")),
                 ))
             }
         }
+    }
+
+    /// The design that answers a query among so many simhashes soonest; others with more tables only where they are much sooner.
+    pub(crate) fn suited(max_distance: u32, simhashes: u64) -> Result<Self> {
+        let fewest = Self::new(max_distance, None)?;
+        let designs = Self::all(max_distance).into_iter();
+        Ok(designs.fold(fewest, |best, design| {
+            if design.query_cost(simhashes) < WORTH * best.query_cost(simhashes) { design } else { best }
+        }))
+    }
+
+    /// What a query among so many simhashes takes, in microseconds: in each table the blocks that its prefix reaches into
+    /// are read, and the entries of the prefix compared.
+    pub(crate) fn query_cost(&self, simhashes: u64) -> f64 {
+        let entries = simhashes as f64 / (1u64 << self.prefix_bits) as f64;
+        self.tables() as f64 * (BLOCK * (1.0 + entries / BLOCK_ENTRIES) + ENTRY * entries)
+    }
+
+    /// Every design for a distance of 1 to 7, fewest tables first.
+    pub(crate) fn all(max_distance: u32) -> Vec<Self> {
+        let k = max_distance as usize;
+        let blocks = (k + 1..=16).filter(|&blocks| choose(blocks, k) <= MOST_TABLES);
+        let mut designs: Vec<Self> = blocks.map(|blocks| Self::with_blocks(max_distance, blocks)).collect();
+        if max_distance == 3 {
+            designs.push(Self::nested());
+        }
+        designs.sort_by_key(Self::tables);
+        designs
     }
 
     fn with_blocks(max_distance: u32, blocks: usize) -> Self {
@@ -114,6 +144,11 @@ impl TableDesign {
         found.count() as f64 / DRAWS as f64
     }
 
+    /// For each table its blocks as (lowest bit, width), those that are compared exactly first.
+    pub(crate) fn blocks(&self) -> impl Iterator<Item = &[(u32, u32)]> {
+        self.tables.iter().map(Vec::as_slice)
+    }
+
     /// How many tables there are.
     pub fn tables(&self) -> usize {
         self.tables.len()
@@ -141,17 +176,6 @@ impl TableDesign {
         Address::new(Space::simhash(table), self.term(table, simhash))
     }
 
-    /// The bits of an address that are compared exactly, with those of its space.
-    pub(crate) fn prefix_of(&self, address: Address) -> u64 {
-        address.bits() >> (TERM_BITS - self.prefix_bits)
-    }
-
-    /// The first table in which two simhashes share the prefix.
-    pub(crate) fn first_shared(&self, a: Simhash, b: Simhash) -> Option<usize> {
-        (0..self.tables.len())
-            .find(|&table| self.prefix_of(self.address(table, a)) == self.prefix_of(self.address(table, b)))
-    }
-
     /// The addresses in each table that share the prefix of `simhash`.
     pub(crate) fn ranges(&self, simhash: Simhash) -> impl Iterator<Item = std::ops::RangeInclusive<Address>> {
         (0..self.tables.len()).map(move |table| {
@@ -166,7 +190,12 @@ impl TableDesign {
 
     /// Whether the 40 stored bits already tell that two simhashes are farther apart than `max_distance`.
     pub(crate) fn is_apart(query: Address, stored: Address, max_distance: u32) -> bool {
-        (query.term_bits() ^ stored.term_bits()).count_ones() > max_distance
+        // Without counting the bits, which takes longer where there is no instruction for it.
+        let mut differing = query.term_bits() ^ stored.term_bits();
+        for _ in 0..max_distance {
+            differing &= differing.wrapping_sub(1);
+        }
+        differing != 0
     }
 }
 
@@ -186,6 +215,35 @@ mod tests {
         }
         assert!(TableDesign::new(3, Some(5)).is_err());
         assert!(TableDesign::new(0, None).is_err() && TableDesign::new(8, None).is_err());
+    }
+
+    #[test]
+    fn bits_are_counted_without_counting() {
+        let address = |term| Address::new(Space::simhash(1), Term::of_value(term));
+        for number in 0..5000u64 {
+            let bits = mix(number) & mix(number ^ 1 << 40) & mix(number ^ 1 << 41) & mix(number ^ 1 << 42);
+            let (own, other) = (address(mix(number)), address(mix(number) ^ bits));
+            for most in 0..8 {
+                let apart = (own.bits() ^ other.bits()).count_ones() > most;
+                assert_eq!(TableDesign::is_apart(own, other, most), apart);
+            }
+        }
+    }
+
+    #[test]
+    fn many_simhashes_have_more_tables() {
+        let tables = |simhashes| TableDesign::suited(3, simhashes).unwrap().tables();
+        assert_eq!([0, 1_000_000, 10_000_000, 100_000_000].map(tables), [4, 4, 4, 4]);
+        assert_eq!([200_000_000, 1_000_000_000].map(tables), [10, 10]);
+        for distance in 1..=7 {
+            let mut before = 0;
+            for simhashes in (0..34).map(|bits| 1 << bits) {
+                let tables = TableDesign::suited(distance, simhashes).unwrap().tables();
+                assert!(tables >= before, "{tables} tables for {simhashes} within {distance}");
+                before = tables;
+            }
+        }
+        assert!(TableDesign::suited(8, 1).is_err());
     }
 
     #[test]

@@ -73,7 +73,7 @@ impl<'f> Builder<'f> {
             None => self.counters.contents += 1,
         }
         self.counters.next_content = self.counters.next_content.max(id.0 + 1);
-        self.contents.push(id.0, record.encode());
+        self.contents.push(id.0, record.encode(id.0));
         self.write(RECORD_BYTES)
     }
 
@@ -90,7 +90,7 @@ impl<'f> Builder<'f> {
     pub fn document(&mut self, id: u64, record: &DocumentRecord) -> Result<()> {
         self.counters.documents += 1;
         self.counters.next_document = self.counters.next_document.max(id + 1);
-        self.documents.push(id, record.encode());
+        self.documents.push(id, record.encode(id));
         self.write(RECORD_BYTES)
     }
 

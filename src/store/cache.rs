@@ -2,8 +2,8 @@
 //! costs no walk down a tree.
 //!
 //! What may lie here never changes: blocks and records are written once, and numbers of runs, contents and documents are
-//! never given again. What a view does not have is noted for that view alone. What is over the share goes by age: rows that were not asked for while half of the share was
-//! filled anew (two generations, so that a look-up changes next to nothing).
+//! never given again. What a view does not have is noted for that view alone. Where the share is full, a hand goes round over the
+//! rows and takes away what was not asked for since it was there last (CLOCK), so that a look-up changes next to nothing.
 
 use crate::text::rabin::mix;
 use std::collections::HashMap;
@@ -64,36 +64,62 @@ impl Hasher for Mixed {
     }
 }
 
-type Rows = HashMap<Place, Arc<[u8]>, BuildHasherDefault<Mixed>>;
+type Places = HashMap<Place, usize, BuildHasherDefault<Mixed>>;
 
-/// Rows of two generations.
+/// Rows in the order in which a hand goes round over them.
 #[derive(Debug, Default)]
 struct Shard {
-    young: Rows,
-    old: Rows,
-    young_bytes: usize,
-    old_bytes: usize,
+    places: Places,
+    slots: Vec<Slot>,
+    hand: usize,
+    bytes: usize,
+}
+
+#[derive(Debug)]
+struct Slot {
+    place: Place,
+    row: Arc<[u8]>,
+    /// Whether it was asked for since the hand was here.
+    asked: bool,
 }
 
 impl Shard {
-    fn get(&mut self, place: Place, most: usize) -> Option<Arc<[u8]>> {
-        if let Some(row) = self.young.get(&place) {
-            return Some(row.clone());
-        }
-        let row = self.old.remove(&place)?;
-        self.old_bytes -= row.len() + OVERHEAD;
-        self.put(place, row.clone(), most);
-        Some(row)
+    fn get(&mut self, place: Place) -> Option<Arc<[u8]>> {
+        let slot = self.slots.get_mut(*self.places.get(&place)?)?;
+        slot.asked = true;
+        Some(slot.row.clone())
     }
 
     fn put(&mut self, place: Place, row: Arc<[u8]>, most: usize) {
         let bytes = row.len() + OVERHEAD;
-        if self.young_bytes + bytes > most {
-            self.old = std::mem::take(&mut self.young);
-            self.old_bytes = std::mem::take(&mut self.young_bytes);
+        if bytes > most || self.places.contains_key(&place) {
+            return;
         }
-        if bytes <= most && self.young.insert(place, row).is_none() {
-            self.young_bytes += bytes;
+        while self.bytes + bytes > most {
+            self.let_go();
+        }
+        self.bytes += bytes;
+        self.places.insert(place, self.slots.len());
+        self.slots.push(Slot { place, row, asked: false });
+    }
+
+    /// Moves the hand on, over a row that was asked for lately or in the place of one that was not.
+    fn let_go(&mut self) {
+        if self.hand >= self.slots.len() {
+            self.hand = 0;
+        }
+        let Some(slot) = self.slots.get_mut(self.hand) else { return };
+        if std::mem::take(&mut slot.asked) {
+            self.hand += 1;
+            return;
+        }
+        let gone = self.slots.swap_remove(self.hand);
+        self.bytes -= gone.row.len() + OVERHEAD;
+        self.places.remove(&gone.place);
+        if let Some(moved) = self.slots.get(self.hand) {
+            self.places.insert(moved.place, self.hand);
+            // What came last is looked at when the hand comes round.
+            self.hand += 1;
         }
     }
 }
@@ -102,7 +128,7 @@ impl Shard {
 #[derive(Debug)]
 pub(crate) struct Cache {
     blocks: Share,
-    /// A quarter of it: a record is a tenth of a block or less, and blocks that are asked for once must not push them out.
+    /// Apart from them: blocks that are asked for once must not push records out.
     records: Share,
     views: AtomicU64,
 }
@@ -111,13 +137,13 @@ pub(crate) struct Cache {
 #[derive(Debug)]
 struct Share {
     shards: [Mutex<Shard>; SHARDS],
-    /// The most bytes of a generation of a shard.
+    /// The most bytes of a shard.
     most: usize,
 }
 
 impl Share {
     fn new(bytes: usize) -> Self {
-        Share { shards: Default::default(), most: bytes / SHARDS / 2 }
+        Share { shards: Default::default(), most: bytes / SHARDS }
     }
 
     fn shard(&self, place: Place) -> MutexGuard<'_, Shard> {
@@ -127,20 +153,16 @@ impl Share {
 
     #[cfg(test)]
     fn bytes(&self) -> usize {
-        let of = |shard: &Mutex<Shard>| {
-            let shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
-            shard.young_bytes + shard.old_bytes
-        };
+        let of = |shard: &Mutex<Shard>| shard.lock().unwrap_or_else(PoisonError::into_inner).bytes;
         self.shards.iter().map(of).sum()
     }
 }
 
 impl Cache {
-    /// A cache of at most so many bytes.
-    pub fn new(bytes: usize) -> Arc<Self> {
-        let records = bytes / 4;
+    /// A cache of at most so many bytes of blocks and of records.
+    pub fn new(blocks: usize, records: usize) -> Arc<Self> {
         let views = AtomicU64::new(0);
-        Arc::new(Cache { blocks: Share::new(bytes - records), records: Share::new(records), views })
+        Arc::new(Cache { blocks: Share::new(blocks), records: Share::new(records), views })
     }
 
     /// A number for a view.
@@ -155,7 +177,7 @@ impl Cache {
     /// The row from a place, when it is here.
     pub fn get(&self, place: Place) -> Option<Arc<[u8]>> {
         let share = self.share(place);
-        share.shard(place).get(place, share.most)
+        share.shard(place).get(place)
     }
 
     /// Keeps what was read from a place.
@@ -181,7 +203,7 @@ mod tests {
     #[test]
     fn what_was_put_is_there_or_gone_and_never_another() {
         const BYTES: usize = 64 << 10;
-        let cache = Cache::new(BYTES);
+        let cache = Cache::new(BYTES / 4 * 3, BYTES / 4);
         let places = |i: u64| [Place::Content(i), Place::Document(i), Place::Block(i / 7, i as u32 % 7)];
         let row = |place: Place| place.hash().to_le_bytes().repeat(1 + place.hash() as usize % 40);
         let mut found = 0;
@@ -203,7 +225,7 @@ mod tests {
 
     #[test]
     fn what_is_asked_for_again_stays() {
-        let cache = Cache::new(256 << 10);
+        let cache = Cache::new(192 << 10, 64 << 10);
         cache.put(Place::Content(7), b"seven");
         for other in 100..20_000 {
             cache.put(Place::Content(other), &[0; 200]);
@@ -214,7 +236,7 @@ mod tests {
 
     #[test]
     fn what_is_larger_than_the_share_is_not_kept() {
-        let cache = Cache::new(0);
+        let cache = Cache::new(0, 0);
         cache.put(Place::Content(1), b"");
         assert_eq!((cache.get(Place::Content(1)), cache.bytes()), (None, 0));
     }

@@ -14,9 +14,14 @@ pub(super) const FRAME_BYTES: usize = 32_680;
 const LONE_BYTES: usize = 1 << 18;
 pub(super) const HEADER: usize = 36;
 pub(super) const MAGIC: &[u8; 4] = b"skFr";
-const VERSION: u8 = 0;
-/// Directory bytes a record: u16 id relative to the first, u16 length.
-const SLOT: usize = 4;
+/// Of frames and the records in them.
+const VERSION: u8 = 1;
+/// Bytes of the directory a record: u16 id relative to the first, u16 length.
+const WIDE_SLOT: usize = 4;
+/// Where no step and no length needs more: u8 id relative to the one before, u8 length.
+const NARROW_SLOT: usize = 2;
+/// Set in the byte of the kind where slots are narrow.
+const NARROW: u8 = 0x80;
 
 /// What the records of a frame are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,40 +47,58 @@ pub(crate) fn frames<'a>(
 ) -> Vec<(u64, Vec<u8>)> {
     let mut frames = Vec::new();
     let mut open: Vec<(u64, &[u8])> = Vec::new();
-    let mut size = HEADER;
+    let (mut bytes, mut slot) = (0, NARROW_SLOT);
     for (id, record) in records {
+        let of_this = slot_of(open.last().map_or(id, |last| last.0), id, record);
+        let with_this = HEADER + (open.len() + 1) * slot.max(of_this) + bytes + record.len();
         let first = open.first().map_or(id, |record| record.0);
-        let fits = size + SLOT + record.len() <= FRAME_BYTES && id - first <= u64::from(u16::MAX);
+        let fits = with_this <= FRAME_BYTES && id - first <= u64::from(u16::MAX);
         if !fits && !open.is_empty() {
-            frames.push(encode(label, &open));
+            frames.push(encode(label, &open, slot));
             open.clear();
-            size = HEADER;
+            (bytes, slot) = (0, NARROW_SLOT);
         }
-        size += SLOT + record.len();
+        slot = slot.max(slot_of(open.last().map_or(id, |last| last.0), id, record));
+        bytes += record.len();
         open.push((id, record));
     }
     if !open.is_empty() {
-        frames.push(encode(label, &open));
+        frames.push(encode(label, &open, slot));
     }
     frames
 }
 
-fn encode(label: Label, records: &[(u64, &[u8])]) -> (u64, Vec<u8>) {
+/// The slot that a record needs behind the one before.
+fn slot_of(before: u64, id: u64, record: &[u8]) -> usize {
+    match id - before <= 0xFF && record.len() <= 0xFF {
+        true => NARROW_SLOT,
+        false => WIDE_SLOT,
+    }
+}
+
+fn encode(label: Label, records: &[(u64, &[u8])], slot: usize) -> (u64, Vec<u8>) {
     let first = records[0].0;
-    let body: usize = records.iter().map(|record| SLOT + record.1.len()).sum();
+    // The length of a lone record, which may be large, is that of the rest.
+    let lone = records.len() == 1;
+    let slot = if lone { WIDE_SLOT } else { slot };
+    let body: usize = records.iter().map(|record| slot + record.1.len()).sum();
     let mut bytes = Vec::with_capacity(HEADER + body);
     bytes.extend(MAGIC);
-    bytes.extend([VERSION, label.kind as u8]);
+    bytes.extend([VERSION, label.kind as u8 | if slot == NARROW_SLOT { NARROW } else { 0 }]);
     bytes.extend((records.len() as u16).to_le_bytes());
     bytes.extend(label.database.0.to_le_bytes());
     bytes.extend(first.to_le_bytes());
     bytes.extend((body as u32).to_le_bytes());
     bytes.extend(label.epoch.to_le_bytes());
     bytes.extend([0; 4]);
+    let mut before = first;
     for (id, record) in records {
-        bytes.extend(((id - first) as u16).to_le_bytes());
-        // The length of a lone record, which may be large, is that of the rest.
-        bytes.extend((if records.len() == 1 { 0 } else { record.len() as u16 }).to_le_bytes());
+        let length = if lone { 0 } else { record.len() };
+        match slot {
+            NARROW_SLOT => bytes.extend([(id - before) as u8, length as u8]),
+            _ => bytes.extend([((id - first) as u16).to_le_bytes(), (length as u16).to_le_bytes()].concat()),
+        }
+        before = *id;
     }
     records.iter().for_each(|record| bytes.extend(record.1));
     seal(&mut bytes);
@@ -100,6 +123,7 @@ fn crc(frame: &[u8]) -> u32 {
 pub(crate) struct Frame<'a> {
     first: u64,
     slots: &'a [u8],
+    slot: usize,
     records: &'a [u8],
     bytes: &'a [u8],
 }
@@ -110,7 +134,14 @@ impl<'a> Frame<'a> {
         let wrong = |what: &str| Error::corrupt("frame", what);
         let (head, body) = bytes.split_at_checked(HEADER).ok_or_else(|| wrong("shorter than its header"))?;
         let number = |at: usize| u64::from_le_bytes(head[at..at + 8].try_into().expect("eight bytes"));
-        if &head[..4] != MAGIC || head[4] != VERSION || head[5] != kind as u8 || number(8) != database.0 {
+        if &head[..4] == MAGIC && head[4] != VERSION {
+            return Err(Error::Incompatible {
+                name: "frame version".into(),
+                expected: VERSION.to_string(),
+                found: head[4].to_string(),
+            });
+        }
+        if &head[..4] != MAGIC || head[5] & !NARROW != kind as u8 || number(8) != database.0 {
             return Err(wrong("its header is not that of such a frame of this database"));
         }
         let count = usize::from(u16::from_le_bytes([head[6], head[7]]));
@@ -122,9 +153,10 @@ impl<'a> Frame<'a> {
         if first >> 48 != 0 {
             return Err(wrong("its numbers are beyond what a file can hold"));
         }
+        let slot = if head[5] & NARROW == 0 { WIDE_SLOT } else { NARROW_SLOT };
         let (slots, records) =
-            body.split_at_checked(count * SLOT).ok_or_else(|| wrong("shorter than its directory"))?;
-        Ok(Frame { first, slots, records, bytes })
+            body.split_at_checked(count * slot).ok_or_else(|| wrong("shorter than its directory"))?;
+        Ok(Frame { first, slots, slot, records, bytes })
     }
 
     /// The frame in a row: its first id is the row's key.
@@ -139,7 +171,7 @@ impl<'a> Frame<'a> {
     /// Kind, database, epoch and length of the frame that begins with these bytes, if one does: none is longer than its
     /// records can be.
     pub fn label(head: &[u8; HEADER]) -> Option<(Kind, DatabaseId, u32, usize)> {
-        let kind = match head[5] {
+        let kind = match head[5] & !NARROW {
             1 => Kind::Contents,
             2 => Kind::Documents,
             3 => Kind::Params,
@@ -160,7 +192,7 @@ impl<'a> Frame<'a> {
 
     /// How many records there are.
     pub fn len(&self) -> usize {
-        self.slots.len() / SLOT
+        self.slots.len() / self.slot
     }
 
     /// Checks the frame's own crc32 (its pages are sealed besides).
@@ -179,11 +211,19 @@ impl<'a> Frame<'a> {
 
     /// The records with their ids.
     pub fn records(self) -> impl Iterator<Item = Result<(u64, &'a [u8])>> {
-        let lone = self.slots.len() == SLOT;
-        let mut rest = self.records;
-        self.slots.chunks_exact(SLOT).map(move |slot| {
-            let id = self.first + u64::from(u16::from_le_bytes([slot[0], slot[1]]));
-            let length = if lone { rest.len() } else { usize::from(u16::from_le_bytes([slot[2], slot[3]])) };
+        let lone = self.slots.len() == WIDE_SLOT && self.slot == WIDE_SLOT;
+        let (mut rest, mut before) = (self.records, self.first);
+        self.slots.chunks_exact(self.slot).map(move |slot| {
+            let (id, length) = match *slot {
+                [step, length] => (before + u64::from(step), usize::from(length)),
+                [a, b, c, d] => {
+                    let number = |low, high| u16::from_le_bytes([low, high]);
+                    (self.first + u64::from(number(a, b)), usize::from(number(c, d)))
+                }
+                _ => (before, 0),
+            };
+            let length = if lone { rest.len() } else { length };
+            before = id;
             let (record, behind) = rest.split_at_checked(length).ok_or_else(|| {
                 Error::corrupt(format!("frame of {}", self.first), "a record ends beyond it")
             })?;
@@ -242,8 +282,17 @@ mod tests {
             let mut bytes = frames(label(Kind::Documents), [(3, &[1u8; 500][..]), (4, &[2; 400])].into_iter()).remove(0).1;
             let at = at % bytes.len();
             bytes[at] ^= 1 << bit;
-            prop_assert!(Frame::parse(Kind::Documents, DATABASE, &bytes).and_then(|frame| frame.check()).is_err());
+            let read = Frame::parse(Kind::Documents, DATABASE, &bytes).and_then(|frame| frame.check());
+            prop_assert!(read.is_err(), "byte {}, bit {}", at, bit);
         }
+    }
+
+    #[test]
+    fn frames_of_another_version_are_incompatible() {
+        let mut frame = frames(label(Kind::Params), [(0, &[1u8; 9][..])].into_iter()).remove(0).1;
+        frame[4] = 0;
+        let read = Frame::parse(Kind::Params, DATABASE, &frame);
+        assert!(matches!(read, Err(Error::Incompatible { .. })), "{read:?}");
     }
 
     #[test]

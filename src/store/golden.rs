@@ -123,11 +123,16 @@ fn content_records() {
         ..lean.clone()
     };
     for (name, what, record) in [
-        ("content-lean", "Content record: of a text without tokens, no sketches", lean),
-        ("content-full", "Content record: every slot but the passage", full),
-        ("content-passage", "Content record: a passage of content 9, tokens 250..501, sample only", passage),
+        ("content-lean", "Content record: 10, of a text without tokens, no sketches", lean),
+        ("content-full", "Content record: 10, every part but the passage", full),
+        (
+            "content-passage",
+            "Content record: 10, a passage of content 9, tokens 250..501, sample only",
+            passage,
+        ),
     ] {
-        assert_eq!(ContentRecord::decode(&stored(name, what, &record.encode())).expect("a record"), record);
+        let bytes = stored(name, what, &record.encode(10));
+        assert_eq!(ContentRecord::decode(10, &bytes).expect("a record"), record);
     }
 }
 
@@ -137,10 +142,10 @@ fn document_records() {
         DocumentRecord { key: "clé", content: 300, first_seen: Some(1_700_000_000), last_seen: None };
     let bytes = stored(
         "document",
-        "Document record: key clé, content 300, first seen 1700000000",
-        &document.encode(),
+        "Document record: 310, key clé, content 300, first seen 1700000000",
+        &document.encode(310),
     );
-    assert_eq!(DocumentRecord::decode(&bytes).expect("a record"), document);
+    assert_eq!(DocumentRecord::decode(310, &bytes).expect("a record"), document);
 }
 
 #[test]
@@ -211,6 +216,7 @@ fn representative_records() {
 fn frames_of_records() {
     let several = [(258, &b"first"[..]), (260, b""), (261, b"third")];
     let lone = [(9, &b"a lone record"[..])];
+    let apart = [(258, &b"first"[..]), (514, b"second")];
     for (name, what, kind, records) in [
         (
             "frame",
@@ -219,6 +225,12 @@ fn frames_of_records() {
             &several[..],
         ),
         ("frame-lone", "Frame: content 9 alone, epoch 5", Kind::Contents, &lone),
+        (
+            "frame-wide",
+            "Frame: the contents 258, 514 (records: first, second), epoch 5",
+            Kind::Contents,
+            &apart,
+        ),
     ] {
         let label = Label { kind, database: DATABASE, epoch: 5 };
         let made = frames(label, records.iter().copied());

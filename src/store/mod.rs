@@ -11,6 +11,7 @@ pub(crate) mod pages;
 pub(crate) mod seals;
 pub(crate) mod tables;
 pub(crate) mod record;
+pub(crate) mod packed;
 pub(crate) mod frame;
 pub(crate) mod postings;
 pub(crate) mod marks;

@@ -119,22 +119,28 @@ impl OpenRun {
         Ok(OpenRun { run, rows })
     }
 
-    /// Calls `each` with the id of every posting within the range, ascending for one address, until it returns
-    /// false; whether it never did.
+    /// Calls `each` with the id of every posting within the range at an address that is wanted, ascending for one address,
+    /// until it returns false; whether it never did.
     pub fn scan(
         &self,
         cache: &Cache,
         range: &RangeInclusive<Address>,
         probe: Probe,
+        wanted: &impl Fn(Address) -> bool,
         each: &mut impl FnMut(Address, u64) -> bool,
     ) -> Result<bool> {
         let source = Cached { run: self, cache };
         let mut astray = None;
-        let finished = self.run.directory.scan(range, probe, &source, &mut |entry| match self.id(entry) {
-            Ok(id) => each(entry.address, id),
-            Err(error) => {
-                astray = Some(error);
-                false
+        let finished = self.run.directory.scan(range, probe, &source, &mut |entry| {
+            if !wanted(entry.address) {
+                return true;
+            }
+            match self.id(entry) {
+                Ok(id) => each(entry.address, id),
+                Err(error) => {
+                    astray = Some(error);
+                    false
+                }
             }
         })?;
         astray.map_or(Ok(finished), Err)

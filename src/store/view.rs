@@ -20,7 +20,7 @@ use crate::index::memtable::{MOST_NUMBERS, Memtable};
 use crate::index::run::Directory;
 use crate::index::term::{Address, Prefixes, Space};
 use redb::{ReadOnlyTable, ReadTransaction, ReadableTable, ReadableTableMetadata};
-use std::ops::RangeInclusive;
+use std::ops::{Range, RangeInclusive};
 use std::sync::Arc;
 
 type Rows<K> = ReadOnlyTable<K, &'static [u8]>;
@@ -181,13 +181,13 @@ impl View {
         id: ContentId,
         read: impl FnOnce(ContentRecord) -> Result<T>,
     ) -> Result<Option<T>> {
-        self.framed(Kind::Contents, id.0, |bytes| read(ContentRecord::decode(bytes)?))
+        self.framed(Kind::Contents, id.0, |bytes| read(ContentRecord::decode(id.0, bytes)?))
     }
 
     /// A document that was given out, in its newest state.
     pub fn document(&self, id: DocId) -> Result<StoredDocument> {
         let document = self.framed(Kind::Documents, id.0, |bytes| {
-            Ok(StoredDocument::recorded(DocumentRecord::decode(bytes)?))
+            Ok(StoredDocument::recorded(DocumentRecord::decode(id.0, bytes)?))
         })?;
         let document = document.ok_or_else(|| missing(Kind::Documents, id.0))?;
         match self.amendment(id)? {
@@ -225,7 +225,8 @@ impl View {
             if self.marks.is_removed(id) {
                 return Ok(true);
             }
-            let record = DocumentRecord::decode(bytes).map_err(|e| e.within(place(Kind::Documents, id)))?;
+            let record =
+                DocumentRecord::decode(id, bytes).map_err(|e| e.within(place(Kind::Documents, id)))?;
             let document = StoredDocument::recorded(record);
             match &next {
                 Some(row) if row.0.value() == id => {
@@ -291,11 +292,12 @@ impl View {
         std::hint::black_box(read);
     }
 
-    /// Calls `each` with the address and id of every posting within the range until it returns false; whether it never
-    /// did. Ids of one address come in ascending order; dead contents and removed documents are left out.
+    /// Calls `each` with the address and id of every posting within the range at an address that is wanted until it returns
+    /// false; whether it never did. Ids of one address come in ascending order; dead contents and removed documents are left out.
     pub fn scan(
         &self,
         range: &RangeInclusive<Address>,
+        wanted: impl Fn(Address) -> bool,
         mut each: impl FnMut(Address, u64) -> bool,
     ) -> Result<bool> {
         let keys = range.start().space() == Space::KEYS;
@@ -303,13 +305,27 @@ impl View {
         let mut each = |address, id| gone(id) || each(address, id);
         let probe = Probe::new(self.prefixes.filter_key(*range.start()));
         for run in &self.runs {
-            if !run.scan(&self.cache, range, probe, &mut each)? {
+            if !run.scan(&self.cache, range, probe, &wanted, &mut each)? {
                 return Ok(false);
             }
         }
         let counters = &self.counters;
         let base = if keys { counters.unflushed_document } else { counters.unflushed_content };
-        Ok(self.memtable.scan(range, &mut |entry| each(entry.address, base + u64::from(entry.number))))
+        Ok(self.memtable.scan(range, &mut |entry| {
+            !wanted(entry.address) || each(entry.address, base + u64::from(entry.number))
+        }))
+    }
+
+    /// Calls `each` with every living content of these numbers that has a simhash, and with that.
+    pub fn simhashes_of(&self, ids: Range<u64>, mut each: impl FnMut(ContentId, u64)) -> Result<()> {
+        let all_live = self.marks.dead.is_empty();
+        self.framed_from(Kind::Contents, &self.contents, ids.start, |id, bytes| {
+            let simhash = ContentRecord::simhash_of(bytes).filter(|_| id < ids.end);
+            if let Some(simhash) = simhash.filter(|_| all_live || !self.marks.is_dead(id)) {
+                each(ContentId(id), simhash);
+            }
+            Ok(id < ids.end)
+        })
     }
 
     /// Calls `each` with every content record from `first` on.
@@ -319,7 +335,7 @@ impl View {
         mut each: impl FnMut(u64, ContentRecord) -> Result<()>,
     ) -> Result<()> {
         self.framed_from(Kind::Contents, &self.contents, first, |id, bytes| {
-            let record = ContentRecord::decode(bytes).map_err(|e| e.within(place(Kind::Contents, id)))?;
+            let record = ContentRecord::decode(id, bytes).map_err(|e| e.within(place(Kind::Contents, id)))?;
             each(id, record).map(|()| true)
         })
     }
@@ -331,7 +347,8 @@ impl View {
         mut each: impl FnMut(u64, DocumentRecord) -> Result<()>,
     ) -> Result<()> {
         self.framed_from(Kind::Documents, &self.documents, first, |id, bytes| {
-            let record = DocumentRecord::decode(bytes).map_err(|e| e.within(place(Kind::Documents, id)))?;
+            let record =
+                DocumentRecord::decode(id, bytes).map_err(|e| e.within(place(Kind::Documents, id)))?;
             each(id, record).map(|()| true)
         })
     }

@@ -90,13 +90,17 @@ fn containment_goes_and_comes_back() {
 #[test]
 fn a_wider_distance_has_its_tables() {
     let (shell, documents) = shell(&["--hamming", "1", "--seen-at", "1000"]);
-    shell.run(&["rebuild", "db", "--hamming", "6"]).exits(0);
+    shell.run(&["rebuild", "db", "--hamming", "6"]).exits(0).says("7 permuted tables for");
     assert_eq!((parameter(&shell, "hamming"), parameter(&shell, "hamming_tables")), ("6".into(), "7".into()));
     shell.run(&["pairs", "db", "--by", "hamming"]).exits(0).keeps_silent_of("not made for");
     shell.run(&["rebuild", "db", "--hamming-tables", "28"]).exits(0);
     assert_eq!(parameter(&shell, "hamming_tables"), "28");
     let (other, _) = self::shell(&["--hamming", "6", "--hamming-tables", "28", "--seen-at", "1000"]);
     assert_eq!(shell.answers("db", &documents), other.answers("db", &documents));
+    // Without a number it has those that suit so few.
+    shell.run(&["rebuild", "db"]).exits(0).says("7 permuted tables for").says("28 before");
+    assert_eq!(parameter(&shell, "hamming_tables"), "7");
+    shell.run(&["rebuild", "db"]).exits(0).keeps_silent_of("permuted tables");
 }
 
 #[test]

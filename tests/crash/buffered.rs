@@ -58,8 +58,7 @@ fn a_crash_loses_only_what_was_not_flushed() {
             let moment = if images % 5 == 0 { epoch.end() } else { epoch.moment(&mut rng) };
             let image = MemoryDisk::of(epoch.crash(moment, way, &mut rng));
             let db = open(image);
-            let (durable, count) =
-                (flushed.iter().filter(|&&(at, _)| at <= moment).last().unwrap().1, there(&db));
+            let (durable, count) = (flushed.iter().rfind(|&&(at, _)| at <= moment).unwrap().1, there(&db));
             assert!(count >= durable, "{count} are there of {durable} that were flushed");
             assert_eq!(db.verify(true).unwrap().damage, []);
             (count..PAGES.min(count + 3)).for_each(|number| add(&db, number));

@@ -62,8 +62,11 @@ const EXPORT: Question = |db| exported(db).map(|lines| lines.concat());
 const ADD: Question = |db| db.add("key 9", text(0)).map(|added| format!("{added:?}"));
 const REMOVE: Question = |db| db.remove(["key 0"]).map(|removed| format!("{removed:?}"));
 
+/// What is done to the rows.
+type Change = fn(&WriteTransaction);
+
 /// Asks a file with changed rows: every answer must be damage.
-fn assert_told(name: &str, change: fn(&WriteTransaction), questions: &[(&str, Question)]) {
+fn assert_told(name: &str, change: Change, questions: &[(&str, Question)]) {
     let whole = base();
     for read_only in [true, false] {
         for (what, question) in
@@ -83,9 +86,9 @@ fn assert_told(name: &str, change: fn(&WriteTransaction), questions: &[(&str, Qu
 
 #[test]
 fn who_is_said_to_hold_a_text_must_hold_it() {
-    let more: fn(&WriteTransaction) = |of| set_holders(of, 0, &[0, 1]);
+    let more: Change = |of| set_holders(of, 0, &[0, 1]);
     assert_told("one more holder", more, &[("copies", COPIES), ("pairs", PAIRS)]);
-    let other: fn(&WriteTransaction) = |of| set_holders(of, 0, &[2]);
+    let other: Change = |of| set_holders(of, 0, &[2]);
     let all = [
         ("get", GET),
         ("query", QUERY),
@@ -95,22 +98,37 @@ fn who_is_said_to_hold_a_text_must_hold_it() {
         ("remove", REMOVE),
     ];
     assert_told("another holder", other, &all);
-    let removed: fn(&WriteTransaction) = |of| set_holders(of, 0, &[3]);
+    let removed: Change = |of| set_holders(of, 0, &[3]);
     assert_told("a removed holder", removed, &all);
 }
 
 #[test]
 fn texts_whose_mark_is_gone_are_held_by_nobody() {
-    let unmarked: fn(&WriteTransaction) = |of| remove(of, MARKS, (1, 0));
+    let unmarked: Change = |of| remove(of, MARKS, (1, 0));
     let questions = [("query", QUERY), ("pairs", PAIRS), ("export", EXPORT)];
     assert_told("no text is dead", unmarked, &questions);
     // Nobody is about to form the cluster again that lost it either.
-    let clean: fn(&WriteTransaction) = |of| [1, 3].into_iter().for_each(|mark| remove(of, MARKS, (mark, 0)));
+    let clean: Change = |of| [1, 3].into_iter().for_each(|mark| remove(of, MARKS, (mark, 0)));
     assert_told("no text is dead, no cluster dirty", clean, &[("clusters", CLUSTERS)]);
 }
 
 #[test]
 fn documents_whose_mark_is_gone_have_no_text() {
-    let unmarked: fn(&WriteTransaction) = |of| remove(of, MARKS, (2, 0));
+    let unmarked: Change = |of| remove(of, MARKS, (2, 0));
     assert_told("no document is removed", unmarked, &[("get", GET_REMOVED), ("export", EXPORT)]);
+}
+
+#[test]
+fn verifying_names_who_holds_what_he_does_not() {
+    let cases: [(Change, &str, &str); 3] = [
+        (|of| remove(of, MARKS, (1, 0)), "content 1", "it is not marked dead, and nobody holds it"),
+        (|of| remove(of, MARKS, (2, 0)), "document 3", "content 3 does not know it"),
+        (|of| set_holders(of, 0, &[2]), "document 0", "content 0 does not know it"),
+    ];
+    for (change, at, what) in cases {
+        let disk = MemoryDisk::of(crafted(&base(), change));
+        let db = Database::open_on(disk, Options { read_only: true, ..Options::default() }).unwrap();
+        let damage = db.verify(false).unwrap().damage;
+        assert!(damage.iter().any(|damage| damage.at == at && damage.what == what), "{at}: {damage:?}");
+    }
 }

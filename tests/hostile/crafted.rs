@@ -90,7 +90,7 @@ fn an_index_of_other_sketches_is_named_by_a_deep_look() {
         // The hash of the first text of the frame.
         change_frame(of, true, |frame| {
             let behind_slots = FRAME_HEADER + 4 * usize::from(frame[6]);
-            frame[behind_slots] ^= 1;
+            frame[behind_slots + 1] ^= 1;
         })
     });
     let db = Database::open_on(MemoryDisk::of(bytes), read_only()).unwrap();

@@ -28,13 +28,19 @@ fn intact(bytes: &[u8]) -> [BTreeSet<u64>; 2] {
             all[at + from..at + from + bytes].iter().rev().fold(0u64, |sum, &byte| sum << 8 | u64::from(byte))
         };
         let Some(frame) = all.get(at..at + HEADER + number(24, 4) as usize) else { continue };
-        let kind = usize::from(frame[5]);
+        let (kind, narrow) = (usize::from(frame[5] & 0x7F), frame[5] & 0x80 != 0);
         let mut hasher = crc32fast::Hasher::new();
         hasher.update(&frame[..HEADER - 4]);
         hasher.update(&frame[HEADER..]);
         if u64::from(hasher.finalize()) == number(32, 4) && (1..=2).contains(&kind) {
-            let ids = (0..number(6, 2) as usize).map(|slot| number(16, 8) + number(HEADER + 4 * slot, 2));
-            intact[kind - 1].extend(ids);
+            let mut id = number(16, 8);
+            for slot in 0..number(6, 2) as usize {
+                match narrow {
+                    true => id += number(HEADER + 2 * slot, 1),
+                    false => id = number(16, 8) + number(HEADER + 4 * slot, 2),
+                }
+                intact[kind - 1].insert(id);
+            }
         }
     }
     intact
@@ -245,7 +251,7 @@ impl Disk for Patient {
 fn header(database: &[u8], records: u16, claims: u32) -> Vec<u8> {
     let id = 7u64.to_le_bytes();
     let rest = [claims.to_le_bytes(), [0; 4], [0; 4]].concat();
-    [b"skFr\x00\x02", &records.to_le_bytes()[..], database, &id, &rest].concat()
+    [b"skFr\x01\x02", &records.to_le_bytes()[..], database, &id, &rest].concat()
 }
 
 #[test]

@@ -134,7 +134,7 @@ impl Pair {
             anew,
             |db, disk| db.rebuild_onto(disk, params, MEMORY, &mut |_, _, _| {}),
             |path| {
-                let change = |_| Ok(params.clone());
+                let change = |_, _| Ok(params.clone());
                 let rebuilt = Database::rebuild(path, Options::default(), change, &mut |_, _, _| {}).unwrap();
                 (rebuilt.documents, rebuilt.contents)
             },

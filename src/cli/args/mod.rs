@@ -331,9 +331,12 @@ pub struct Rebuild {
 }
 
 impl Rebuild {
-    /// The parameters of the file with those given in their place.
-    pub fn applied_to(&self, params: Params) -> Result<Params> {
-        let params = self.creation.applied_to(params, false)?;
+    /// The parameters of the file with those given in their place, and the permuted tables that suit its contents.
+    pub fn applied_to(&self, params: Params, contents: u64) -> Result<Params> {
+        let mut params = self.creation.applied_to(params, false)?;
+        if !self.creation.names_tables() {
+            params = params.with_tables_for(contents)?;
+        }
         Ok(Params { containment: params.containment || self.containment, ..params })
     }
 }

@@ -2,4 +2,5 @@
 //! [`text::kernel`](crate::text::kernel) are.
 
 pub(crate) mod common;
+pub(crate) mod near;
 pub(crate) mod windows;

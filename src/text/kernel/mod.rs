@@ -18,7 +18,7 @@ pub(crate) enum Level {
     Portable,
     /// x86-64 with AVX2, BMI and PCLMULQDQ.
     Avx2,
-    /// x86-64 with AVX-512 (F, BW, DQ, VL, VBMI2) and VPCLMULQDQ.
+    /// x86-64 with AVX-512 (F, BW, DQ, VL, VBMI2, VPOPCNTDQ) and VPCLMULQDQ.
     Avx512,
 }
 
@@ -58,7 +58,8 @@ fn found() -> Level {
         ($($feature:tt),*) => { true $(&& std::arch::is_x86_feature_detected!($feature))* };
     }
     let avx2 = has!("avx2", "bmi1", "bmi2", "lzcnt", "popcnt", "pclmulqdq");
-    let avx512 = has!("avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512vbmi2", "vpclmulqdq");
+    let avx512 =
+        has!("avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512vbmi2", "avx512vpopcntdq", "vpclmulqdq");
     match (avx2, avx512) {
         (true, true) => Level::Avx512,
         (true, false) => Level::Avx2,

@@ -1,0 +1,186 @@
+//! Contents and documents as bytes: what most records lack takes a bit, and ids are counted from the record's own.
+//!
+//! A content and the document that brought it mostly have almost the same number, so that the difference takes one byte where
+//! the number takes five. Bytes: `schema/format.md`, "Records".
+
+use super::record::{ContentRecord, DocumentRecord, piece, piece_if, put};
+use crate::error::{Error, Result};
+
+const PASSAGE: u8 = 1;
+const SIMHASH: u8 = 2;
+const SAMPLE: u8 = 4;
+const SIGNATURE: u8 = 8;
+const EDIT: u8 = 16;
+
+/// Bytes of a content hash.
+const HASH: usize = 16;
+
+const FIRST_SEEN: u8 = 1;
+const LAST_SEEN: u8 = 2;
+
+/// The bit of a part when it is there.
+fn flag<T>(bit: u8, part: Option<T>) -> u8 {
+    if part.is_some() { bit } else { 0 }
+}
+
+fn number(own: u64, difference: i64) -> u64 {
+    own.wrapping_add_signed(difference)
+}
+
+fn difference(own: u64, number: u64) -> i64 {
+    number.wrapping_sub(own) as i64
+}
+
+impl<'a> ContentRecord<'a> {
+    const WHAT: &'static str = "content record";
+
+    /// The stored form of the record of content `id`.
+    pub fn encode(&self, id: u64) -> Vec<u8> {
+        let ContentRecord { hash, founder, bytes, passage, sample, signature, simhash, edit } = self;
+        let flags = flag(PASSAGE, *passage)
+            | flag(SIMHASH, *simhash)
+            | flag(SAMPLE, *sample)
+            | flag(SIGNATURE, *signature)
+            | flag(EDIT, *edit);
+        let mut out = Vec::with_capacity(64);
+        put(&mut out, (flags, hash));
+        simhash.iter().for_each(|simhash| put(&mut out, simhash.to_le_bytes()));
+        put(&mut out, (difference(id, *founder), bytes));
+        passage.iter().for_each(|passage| put(&mut out, passage));
+        [*sample, *signature, *edit].iter().flatten().for_each(|sketch| put(&mut out, sketch));
+        out
+    }
+
+    /// The simhash of a stored form, `None` where it has none: a glance where [`decode`](Self::decode) looks at all of it.
+    pub fn simhash_of(bytes: &[u8]) -> Option<u64> {
+        let there = *bytes.first()? & SIMHASH != 0;
+        bytes[1..].get(HASH..)?.first_chunk().filter(|_| there).map(|eight| u64::from_le_bytes(*eight))
+    }
+
+    /// Reads the stored form of the record of content `id`.
+    pub fn decode(id: u64, bytes: &'a [u8]) -> Result<Self> {
+        let rest = &mut &*bytes;
+        let flags: u8 = piece(Self::WHAT, rest)?;
+        let has = |bit: u8| flags & bit != 0;
+        let record = ContentRecord {
+            hash: piece(Self::WHAT, rest)?,
+            simhash: piece_if(has(SIMHASH), Self::WHAT, rest)?.map(u64::from_le_bytes),
+            founder: number(id, piece(Self::WHAT, rest)?),
+            bytes: piece(Self::WHAT, rest)?,
+            passage: piece_if(has(PASSAGE), Self::WHAT, rest)?,
+            sample: piece_if(has(SAMPLE), Self::WHAT, rest)?,
+            signature: piece_if(has(SIGNATURE), Self::WHAT, rest)?,
+            edit: piece_if(has(EDIT), Self::WHAT, rest)?,
+        };
+        let known = flags < 2 * EDIT;
+        match (known, rest.is_empty()) {
+            (true, true) => Ok(record),
+            (false, _) => Err(Error::corrupt(Self::WHAT, "it has a part that is not known")),
+            (_, false) => Err(Error::corrupt(Self::WHAT, "bytes follow its end")),
+        }
+    }
+}
+
+impl<'a> DocumentRecord<'a> {
+    const WHAT: &'static str = "document record";
+
+    /// The stored form of the record of document `id`.
+    pub fn encode(&self, id: u64) -> Vec<u8> {
+        let DocumentRecord { key, content, first_seen, last_seen } = self;
+        let mut out = Vec::with_capacity(24 + key.len());
+        let flags = flag(FIRST_SEEN, *first_seen) | flag(LAST_SEEN, *last_seen);
+        put(&mut out, (flags, difference(id, *content)));
+        [*first_seen, *last_seen].iter().flatten().for_each(|seen| put(&mut out, seen));
+        out.extend(key.as_bytes());
+        out
+    }
+
+    /// Reads the stored form of the record of document `id`: what remains is the key.
+    pub fn decode(id: u64, bytes: &'a [u8]) -> Result<Self> {
+        let rest = &mut &*bytes;
+        let flags: u8 = piece(Self::WHAT, rest)?;
+        if flags > FIRST_SEEN | LAST_SEEN {
+            return Err(Error::corrupt(Self::WHAT, "it has a part that is not known"));
+        }
+        Ok(DocumentRecord {
+            content: number(id, piece(Self::WHAT, rest)?),
+            first_seen: piece_if(flags & FIRST_SEEN != 0, Self::WHAT, rest)?,
+            last_seen: piece_if(flags & LAST_SEEN != 0, Self::WHAT, rest)?,
+            key: std::str::from_utf8(rest).map_err(|error| Error::corrupt(Self::WHAT, error))?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::record::PassageRecord;
+    use proptest::prelude::*;
+
+    #[test]
+    fn records_come_back() {
+        let content = ContentRecord {
+            hash: [7; 16],
+            founder: 1 << 40,
+            bytes: 6500,
+            passage: Some(PassageRecord { parent: 9, first_token: 100, tokens: 200 }),
+            sample: Some(b"sample"),
+            signature: None,
+            simhash: Some(u64::MAX),
+            edit: Some(b""),
+        };
+        let document = DocumentRecord {
+            key: "schlüssel",
+            content: 300,
+            first_seen: Some(1_700_000_000),
+            last_seen: None,
+        };
+        for id in [0, 299, 300, 301, 1 << 40, u64::MAX] {
+            for content in [content.clone(), ContentRecord { simhash: None, ..content.clone() }] {
+                let bytes = content.encode(id);
+                assert_eq!(ContentRecord::decode(id, &bytes).unwrap(), content);
+                assert_eq!(ContentRecord::simhash_of(&bytes), content.simhash);
+            }
+            assert_eq!(DocumentRecord::decode(id, &document.encode(id)).unwrap(), document);
+        }
+    }
+
+    #[test]
+    fn a_lean_content_takes_27_bytes_and_its_document_two_and_the_key() {
+        let content = ContentRecord {
+            hash: [7; 16],
+            founder: 1 << 30,
+            bytes: 0,
+            passage: None,
+            sample: None,
+            signature: None,
+            simhash: Some(u64::MAX),
+            edit: None,
+        };
+        let document = DocumentRecord { key: "key", content: 1 << 30, first_seen: None, last_seen: None };
+        assert_eq!((content.encode(1 << 30).len(), document.encode((1 << 30) + 5).len()), (27, 5));
+    }
+
+    #[test]
+    fn parts_that_are_not_known_and_bytes_too_many_are_corrupt() {
+        let content = [&[0; 17][..], &[0, 0]].concat();
+        assert!(ContentRecord::decode(0, &content).is_ok());
+        for (at, byte) in [(0, 32), (0, SIMHASH), (0, SAMPLE)] {
+            let mut wrong = content.clone();
+            wrong[at] = byte;
+            assert!(ContentRecord::decode(0, &wrong).is_err(), "{byte}");
+        }
+        assert!(ContentRecord::decode(0, &[&content[..], &[0]].concat()).is_err());
+        assert!(DocumentRecord::decode(0, &[0, 0, b'a']).is_ok());
+        assert!(DocumentRecord::decode(0, &[4, 0, b'a']).is_err());
+        assert!(DocumentRecord::decode(0, &[0, 0, 0xFF]).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn arbitrary_bytes_never_panic(id in any::<u64>(), bytes in prop::collection::vec(any::<u8>(), 0..100)) {
+            let _ = (ContentRecord::decode(id, &bytes), DocumentRecord::decode(id, &bytes));
+            let _ = ContentRecord::simhash_of(&bytes);
+        }
+    }
+}
