@@ -7,7 +7,6 @@ pub(crate) mod kernel;
 pub(crate) mod sample;
 pub(crate) mod signature;
 pub(crate) mod simhash;
-mod spread;
 mod track;
 pub(crate) mod align;
 pub(crate) mod edit;

@@ -1,7 +1,7 @@
 //! The smallest shingle hashes of a text: all that its sample and its signature can want.
 
+use super::kernel::spread::Spread;
 use super::sample::value_of;
-use super::spread::Spread;
 
 /// The smallest hashes of a text, in memory that does not grow with the text. Hashes with one sample value count as one
 /// and the smallest of them stands for it: a sample cut off among such would take itself for whole.

@@ -2,4 +2,8 @@
 //! [`text::kernel`](crate::text::kernel) are.
 
 pub(crate) mod common;
+pub(crate) mod fours;
+pub(crate) mod spread;
+pub(crate) mod throws;
+pub(crate) mod votes;
 pub(crate) mod windows;
