@@ -15,6 +15,7 @@ pub(crate) mod occurrence;
 pub(crate) mod retained;
 pub(crate) mod passage;
 pub(crate) mod sketcher;
+mod stages;
 pub(crate) mod estimate;
 pub(crate) mod meeting;
 pub(crate) mod portable;
@@ -28,3 +29,5 @@ pub use sample::Sample;
 pub use signature::Signature;
 pub use simhash::Simhash;
 pub use sketcher::{Sketch, SketchParams, Sketcher, Weights};
+#[doc(hidden)]
+pub use stages::{Stage, stages};
