@@ -109,8 +109,9 @@ mod x86 {
         // Sound: the slice has 64 bytes, and an unaligned load asks for no more.
         let windows = unsafe { _mm512_loadu_si512(block[from..from + BLOCK].as_ptr().cast()) };
         let windows = _mm512_max_epu8(windows, _mm512_set1_epi8(sieve.least as i8));
-        let keyed = _mm512_xor_si512(windows, all(sieve.key));
-        let folded = _mm512_xor_si512(keyed, _mm512_srli_epi32::<16>(keyed));
+        // The key, and what is folded of it, come with what is folded of the windows.
+        let key = all(sieve.key ^ sieve.key >> 16);
+        let folded = _mm512_ternarylogic_epi32::<0x96>(windows, _mm512_srli_epi32::<16>(windows), key);
         let hash = _mm512_mullo_epi32(folded, all(FIRST));
         let hash = _mm512_xor_si512(hash, _mm512_slli_epi32::<11>(hash));
         let low = _mm512_cmple_epu32_mask(hash, all(sieve.most));
