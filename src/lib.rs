@@ -62,5 +62,7 @@ pub use sketch::{
     Signature, Simhash, Sketch, SketchParams, Sketcher, Weights, expected_distinct, precision,
     reach_probability,
 };
+#[doc(hidden)]
+pub use sketch::{Stage, stages};
 pub use store::{Disk, FileDisk};
 pub use text::{Fingerprint, Shingling, Unit};

@@ -266,7 +266,7 @@ fn the_schema_is_strict() {
         ("add", lines(folder, "add", &["db", "docs.jsonl"]).remove(1)),
         ("query", lines(folder, "query", &["db", "query.txt"]).remove(0)),
         ("get", lines(folder, "get", &["db", "long"]).remove(0)),
-        ("stats", lines(folder, "stats", &["db"]).remove(0)),
+        ("stats", lines(folder, "stats", &["db", "--common", "0.5"]).remove(0)),
         ("yes_no", lines_of("yes_no", folder, "query", &["db", "query.txt", "--yes-no"]).remove(0)),
         ("compare", lines(folder, "compare", &["query.txt", "docs.jsonl"]).remove(0)),
         ("sketch", lines(folder, "sketch", &["query.txt"]).remove(0)),

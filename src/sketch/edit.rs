@@ -7,7 +7,8 @@
 //! goes, so that signatures of different c compare at the coarser one, and none has more than 4,096 bits.
 //! Bytes: `schema/format.md`, "Edit signature".
 
-use super::kernel::windows::Windows;
+use super::kernel::fours::{self, Sieve};
+use super::kernel::windows::{Windows, mixed};
 use crate::bits::{BitWriter, field};
 use crate::error::{Error, Result};
 use crate::text::kernel::ascii;
@@ -145,8 +146,12 @@ impl EditSignature {
     }
 }
 
-/// Windows that are hashed at a time.
+/// The width of windows that bytes are read in at once.
+const FOUR: usize = 4;
+/// Characters that are taken at a time.
 const BLOCK: usize = 1024;
+/// Bytes in a row that are worth a way of their own.
+const LONG: usize = 16;
 
 /// Reads the canonical text of one document.
 #[derive(Clone, Debug)]
@@ -154,9 +159,11 @@ pub(crate) struct EditBuilder {
     key: u32,
     compression: u32,
     neighbourhood: usize,
-    /// Characters (one more than each code point) whose windows are not hashed yet, and the n-1 before them.
+    /// Characters whose windows are not hashed yet, and the n-1 before them.
     waiting: Vec<u32>,
     windows: Windows,
+    /// Which windows of a run of bytes have a low hash.
+    low: Vec<u64>,
     characters: u64,
     doublings: u8,
     emitted: Vec<Emitted>,
@@ -170,6 +177,7 @@ impl EditBuilder {
             neighbourhood: params.neighbourhood as usize,
             waiting: Vec::new(),
             windows: Windows::default(),
+            low: Vec::new(),
             characters: 0,
             doublings: 0,
             emitted: Vec::new(),
@@ -181,58 +189,90 @@ impl EditBuilder {
         let mut rest = text;
         while !rest.is_empty() {
             let (run, after) = rest.split_at(ascii::prefix(rest.as_bytes()));
-            self.take(run.as_bytes(), ascii::characters);
+            // No other character of a canonical text lies below the space.
+            self.take_bytes(run.as_bytes(), b' ');
             let others = after.find(|c: char| c.is_ascii()).unwrap_or(after.len());
             let (others, after) = after.split_at(others);
-            self.take_others(others);
+            self.take(others.chars().map(character));
             rest = after;
         }
     }
 
     /// The next bytes of a text whose bytes are its characters.
     pub fn push_bytes(&mut self, bytes: &[u8]) {
-        self.take(bytes, |bytes, waiting| waiting.extend(bytes.iter().map(|&byte| u32::from(byte) + 1)));
+        self.take_bytes(bytes, 0);
     }
 
-    /// Takes characters beyond ASCII.
-    fn take_others(&mut self, others: &str) {
+    /// Takes bytes that are characters; those below `least` count as that one.
+    fn take_bytes(&mut self, bytes: &[u8], least: u8) {
+        let value = |byte: &u8| u32::from(least.max(*byte));
+        if self.neighbourhood != FOUR || bytes.len() < LONG {
+            return bytes.chunks(BLOCK).for_each(|some| self.take(some.iter().map(value)));
+        }
+        // Windows that reach over what was before; then those within the bytes.
+        self.take(bytes[..FOUR - 1].iter().map(value));
+        self.hash_waiting();
+        self.hash_bytes(bytes, least);
+        self.waiting.clear();
+        self.waiting.extend(bytes[bytes.len() - (FOUR - 1)..].iter().map(value));
+        self.characters += (bytes.len() - (FOUR - 1)) as u64;
+    }
+
+    /// Takes characters.
+    fn take(&mut self, characters: impl Iterator<Item = u32>) {
         let before = self.waiting.len();
-        self.waiting.extend(others.chars().map(|c| c as u32 + 1));
+        self.waiting.extend(characters);
         self.characters += (self.waiting.len() - before) as u64;
         if self.waiting.len() >= BLOCK + self.neighbourhood {
             self.hash_waiting();
         }
     }
 
-    /// Takes as many characters as `take` is given.
-    fn take<T>(&mut self, characters: &[T], take: impl Fn(&[T], &mut Vec<u32>)) {
-        self.characters += characters.len() as u64;
-        for some in characters.chunks(BLOCK) {
-            take(some, &mut self.waiting);
-            if self.waiting.len() >= BLOCK + self.neighbourhood {
-                self.hash_waiting();
+    /// Up to where hashes are emitted: h < 2^32/(c·2^d), read as c·h < 2^(32-d).
+    fn most(&self) -> u32 {
+        (u32::MAX >> self.doublings) / self.compression
+    }
+
+    /// Hashes all windows of bytes.
+    fn hash_bytes(&mut self, bytes: &[u8], least: u8) {
+        let sieve = Sieve { least, key: self.key, most: self.most() };
+        let mut words = std::mem::take(&mut self.low);
+        fours::low(bytes, sieve, &mut words);
+        for (mut low, windows) in words.iter().copied().zip((0..).step_by(64)) {
+            while low != 0 {
+                if let Some(window) = bytes[windows + low.trailing_zeros() as usize..].first_chunk() {
+                    self.emit(sieve.hash(*window));
+                }
+                low &= low - 1;
             }
         }
+        self.low = words;
     }
 
     /// Hashes all windows that are full.
     fn hash_waiting(&mut self) {
-        // h < 2^32/(c·2^d), read as c·h < 2^(32-d).
-        let most = (u32::MAX >> self.doublings) / self.compression;
-        for hash in self.windows.low(&self.waiting, self.neighbourhood, self.key, most) {
-            // The number of leading zeros of c·h tells how large d may be.
-            let scaled = u64::from(*hash) * u64::from(self.compression);
-            if scaled >> (32 - self.doublings) == 0 {
-                let survives = (scaled.leading_zeros() - 32).min(MOST_DOUBLINGS) as u8;
-                self.emitted.push((hash & 1 == 1, survives));
-                if self.emitted.len() > MOST_BITS && u32::from(self.doublings) < MOST_DOUBLINGS {
-                    self.doublings += 1;
-                    let doublings = self.doublings;
-                    self.emitted.retain(|emitted| emitted.1 >= doublings);
-                }
-            }
-        }
+        let mut windows = std::mem::take(&mut self.windows);
+        let most = self.most();
+        let hashes = windows.hash(&self.waiting, self.neighbourhood, self.key);
+        hashes.iter().filter(|hash| **hash <= most).for_each(|hash| self.emit(*hash));
+        self.windows = windows;
         self.waiting.drain(..(self.waiting.len() + 1).saturating_sub(self.neighbourhood));
+    }
+
+    /// Emits a bit if the hash is low enough.
+    fn emit(&mut self, hash: u32) {
+        if hash > self.most() {
+            return;
+        }
+        // The number of leading zeros of c·h tells how large d may be.
+        let scaled = u64::from(hash) * u64::from(self.compression);
+        let survives = (scaled.leading_zeros() - 32).min(MOST_DOUBLINGS) as u8;
+        self.emitted.push((mixed(hash) & 1 == 1, survives));
+        if self.emitted.len() > MOST_BITS && u32::from(self.doublings) < MOST_DOUBLINGS {
+            self.doublings += 1;
+            let doublings = self.doublings;
+            self.emitted.retain(|emitted| emitted.1 >= doublings);
+        }
     }
 
     /// The signature, `None` of an empty text; then ready for the next text.
@@ -245,6 +285,11 @@ impl EditBuilder {
         (self.characters, self.doublings) = (0, 0);
         any.then_some(signature)
     }
+}
+
+/// The number of a character: up to 255 itself, else mixed, since four numbers are added a byte apart.
+fn character(c: char) -> u32 {
+    if c as u32 <= 0xFF { c as u32 } else { mixed(c as u32) }
 }
 
 #[cfg(test)]

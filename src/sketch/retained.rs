@@ -1,7 +1,7 @@
 //! The smallest shingle hashes of a text: all that its sample and its signature can want.
 
+use super::kernel::spread::Spread;
 use super::sample::value_of;
-use super::spread::Spread;
 
 /// The smallest hashes of a text, in memory that does not grow with the text. Hashes with one sample value count as one
 /// and the smallest of them stands for it: a sample cut off among such would take itself for whole.
@@ -64,9 +64,9 @@ impl Retained {
         &self.hashes
     }
 
-    /// Up to where the `wanted` smallest lie, unless hashes repeat: five standard deviations beyond.
+    /// Up to where the `wanted` smallest lie, unless hashes repeat: three standard deviations beyond.
     fn limit_of(&self, wanted: usize) -> Option<u64> {
-        let more = wanted.checked_add(5 * wanted.isqrt() + 5).filter(|more| *more < self.hashes.len())?;
+        let more = wanted.checked_add(3 * wanted.isqrt() + 5).filter(|more| *more < self.hashes.len())?;
         Some((u128::from(self.limit) * more as u128 / self.hashes.len() as u128) as u64)
     }
 

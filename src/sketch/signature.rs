@@ -1,13 +1,17 @@
 //! k aligned minhash entries by fast similarity sketching (Dahlgaard, Knudsen, Thorup 2017).
 //!
 //! Round 0 throws every shingle into one of k bins, which keeps its smallest value; further rounds throw all shingles again
-//! and fill only bins still empty; after k rounds each empty bin takes the minimum of a round of its own. Two texts agree
+//! and fill only bins still empty; after some k rounds each empty bin takes the minimum of a round of its own. Two texts agree
 //! in an entry with probability equal to their resemblance, with less variance than k independent permutations, in
 //! O(n + k log k) instead of O(n·k).
+//!
+//! Round 0 takes the hashes as they are, turned so that the bits that choose a sample decide last; the others mix them anew, once
+//! for two rounds.
 //!
 //! An entry stores 16 bits mixed anew from the winning value and the bin (the top bits of a minimum are not uniform), so two
 //! different winners agree with probability 2^-16. Empty texts have no signature.
 
+use super::kernel::throws::{Bits, Throws};
 use crate::text::kernel::mixing::keyed;
 use crate::text::rabin::mix;
 
@@ -48,34 +52,24 @@ const EMPTY: u64 = u64::MAX;
 pub(crate) struct Bins {
     key: u64,
     least: Vec<u64>,
-    /// The bins that were empty before a round.
-    empty: Vec<bool>,
     mixed: Vec<u64>,
+    throws: Throws,
 }
 
 impl Bins {
     pub fn new(entries: usize, key: u64) -> Self {
-        Bins { key, least: vec![EMPTY; entries], empty: Vec::new(), mixed: Vec::new() }
+        Bins { key, least: vec![EMPTY; entries], mixed: Vec::new(), throws: Throws::default() }
     }
 
-    /// Round 0 for more shingles; repeated shingles change nothing.
-    pub fn extend(&mut self, fingerprints: &[u64]) {
-        let mut mixed = std::mem::take(&mut self.mixed);
-        mixed.clear();
-        keyed(fingerprints, self.key, &mut mixed);
-        for &hash in &mixed {
-            let (bin, value) = self.throw(hash);
-            let least = &mut self.least[bin];
-            *least = value.min(*least);
+    /// Round 0 for the hashes of more shingles; repeated ones change nothing.
+    pub fn extend(&mut self, hashes: &[u64]) {
+        let bins = self.least.len() as u128;
+        for hash in hashes {
+            // A sample is chosen by the top 40 bits: here they only break ties.
+            let wide = u128::from(hash.rotate_left(40)) * bins;
+            let least = &mut self.least[(wide >> 64) as usize];
+            *least = (wide as u64).min(*least);
         }
-        self.mixed = mixed;
-    }
-
-    /// A bin, and the place within the bin.
-    #[inline]
-    fn throw(&self, hash: u64) -> (usize, u64) {
-        let wide = u128::from(hash) * self.least.len() as u128;
-        ((wide >> 64) as usize, wide as u64)
     }
 
     /// Whether round 0 was enough.
@@ -83,56 +77,76 @@ impl Bins {
         !self.least.contains(&EMPTY)
     }
 
-    /// The further rounds over the distinct shingle hashes, then the entries; ready for the next text.
+    /// The further rounds over the distinct hashes, then the entries; ready for the next text.
     /// `None` when nothing was ever pushed.
     pub fn finish(&mut self, hashes: &[u64]) -> Option<Signature> {
         let any = self.least.iter().any(|&least| least != EMPTY);
         let signature = any.then(|| {
-            let bins = self.least.len();
-            for round in 1..bins {
-                if self.is_full() {
-                    break;
-                }
-                self.round(hashes, round as u64);
-            }
-            for bin in 0..bins {
-                if self.least[bin] == EMPTY {
-                    let key = self.round_key((bins + bin) as u64);
-                    self.least[bin] = hashes.iter().map(|hash| mix(hash ^ key)).min().unwrap_or(EMPTY);
-                }
-            }
-            let mut entries = Vec::with_capacity(bins);
-            entries.extend(self.least.iter().enumerate().map(|(bin, &value)| entry(bin, value)));
-            Signature(entries)
+            self.fill_up(hashes);
+            self.least.iter_mut().zip(1..).for_each(|(least, bin)| *least = least.wrapping_add(bin));
+            self.mixed.clear();
+            keyed(&self.least, 0, &mut self.mixed);
+            Signature(self.mixed.iter().map(|mixed| (mixed >> 48) as u16).collect())
         });
         self.least.fill(EMPTY);
         signature
+    }
+
+    /// The further rounds, if round 0 was not enough.
+    fn fill_up(&mut self, hashes: &[u64]) {
+        if self.is_full() {
+            return;
+        }
+        let bins = self.least.len();
+        let mut empty = empty_bins(&self.least);
+        for round in (1..bins).step_by(2) {
+            if empty[..bins.div_ceil(32)].iter().all(|bits| *bits == 0) {
+                break;
+            }
+            self.two_rounds(hashes, round as u64, &mut empty);
+        }
+        for bin in 0..bins {
+            if self.least[bin] == EMPTY {
+                let key = self.round_key((bins + bin) as u64);
+                self.least[bin] = hashes.iter().map(|hash| mix(hash ^ key)).min().unwrap_or(EMPTY);
+            }
+        }
     }
 
     fn round_key(&self, round: u64) -> u64 {
         mix(self.key.wrapping_add(round))
     }
 
-    /// Throws all shingles into the bins that are empty when the round begins.
-    fn round(&mut self, hashes: &[u64], round: u64) {
+    /// Throws all shingles into the bins that are empty, then once more: a mixture is enough for both.
+    fn two_rounds(&mut self, hashes: &[u64], round: u64, empty: &mut Bits) {
         let key = self.round_key(round);
-        self.empty.clear();
-        self.empty.extend(self.least.iter().map(|&least| least == EMPTY));
-        let mut mixed = std::mem::take(&mut self.mixed);
-        mixed.clear();
-        keyed(hashes, key, &mut mixed);
-        for &hash in &mixed {
-            let (bin, value) = self.throw(hash);
-            let least = &mut self.least[bin];
-            *least = if self.empty[bin] { value.min(*least) } else { *least };
+        self.mixed.clear();
+        keyed(hashes, key, &mut self.mixed);
+        for throws in self.throws.of(&self.mixed, self.least.len() as u32, empty) {
+            fill(&mut self.least, throws, empty);
         }
-        self.mixed = mixed;
     }
 }
 
-#[inline(always)]
-fn entry(bin: usize, value: u64) -> u16 {
-    (mix(value.wrapping_add(bin as u64 + 1)) >> 48) as u16
+/// A bit for each bin that is empty.
+fn empty_bins(least: &[u64]) -> Bits {
+    let mut bits = [0; 128];
+    for (bin, least) in least.iter().enumerate() {
+        bits[bin / 32] |= u32::from(*least == EMPTY) << (bin % 32);
+    }
+    bits
+}
+
+/// Puts the smallest place of each bin that is empty into it: no longer empty afterwards.
+fn fill(least: &mut [u64], throws: &[u64], empty: &mut Bits) {
+    let before = *empty;
+    for throw in throws {
+        let (bin, place) = ((throw >> 32) as usize, throw & u64::from(u32::MAX));
+        if before[bin / 32] >> (bin % 32) & 1 == 1 {
+            least[bin] = place.min(least[bin]);
+            empty[bin / 32] &= !(1 << (bin % 32));
+        }
+    }
 }
 
 #[cfg(test)]
@@ -143,29 +157,30 @@ mod tests {
     fn signature(set: &[u64], k: usize, key: u64) -> Signature {
         let mut bins = Bins::new(k, key);
         bins.extend(set);
-        bins.finish(&set.iter().map(|&x| mix(x)).collect::<Vec<_>>()).unwrap()
+        bins.finish(set).unwrap()
     }
 
     /// The paper's definition: every (round, value) of every element, the least of each bin.
     fn definition(set: &[u64], k: usize, key: u64) -> Vec<u16> {
         let mut least: HashMap<usize, (usize, u64)> = HashMap::new();
+        let of_key = |round: usize| mix(key.wrapping_add(round as u64));
         for &x in set {
-            for round in 0..2 * k {
-                let hash = match round {
-                    0 => mix(x ^ key),
-                    _ => mix(mix(x) ^ mix(key.wrapping_add(round as u64))),
-                };
-                let (bin, value) = if round < k {
-                    let wide = u128::from(hash) * k as u128;
+            for round in 0..=2 * k {
+                let (bin, value) = if round == 0 {
+                    let wide = u128::from(x.rotate_right(24)) * k as u128;
                     ((wide >> 64) as usize, wide as u64)
+                } else if round <= k / 2 * 2 {
+                    let [odd, even] = [mix(x ^ of_key(round)) >> 32, mix(x ^ of_key(round - 1)) << 32 >> 32];
+                    let wide = if round % 2 == 1 { odd } else { even } * k as u64;
+                    ((wide >> 32) as usize, wide << 32 >> 32)
                 } else {
-                    (round - k, hash)
+                    (round - k - 1, mix(x ^ of_key(round - 1)))
                 };
                 let entry = least.entry(bin).or_insert((round, value));
                 *entry = (*entry).min((round, value));
             }
         }
-        (0..k).map(|bin| entry(bin, least[&bin].1)).collect()
+        (0..k).map(|bin| (mix(least[&bin].1.wrapping_add(bin as u64 + 1)) >> 48) as u16).collect()
     }
 
     #[test]
@@ -180,11 +195,10 @@ mod tests {
     fn neither_order_nor_repetition_matters() {
         let set: Vec<u64> = (0..100).map(mix).collect();
         let mut mixed: Vec<u64> = set.iter().rev().copied().collect();
-        let hashes: Vec<u64> = set.iter().map(|&x| mix(x)).collect();
         mixed.extend(&set);
         let mut bins = Bins::new(128, 5);
         bins.extend(&mixed);
-        assert_eq!(bins.finish(&hashes).unwrap(), signature(&set, 128, 5));
+        assert_eq!(bins.finish(&set).unwrap(), signature(&set, 128, 5));
     }
 
     /// Mean and variance of the agreement of two sets of `n` elements with resemblance near `j`, over `trials` keys.

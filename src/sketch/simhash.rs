@@ -5,6 +5,7 @@
 //! counters: plane p holds bit p of all 64 counts of ones, so that a feature costs a few word operations instead of 64
 //! additions. A bit is 1 when more than half the weight votes for it.
 
+use super::kernel::votes::{BLOCK, LANES, Plane, add, count};
 use crate::text::rabin::mix;
 
 /// 64 bits whose Hamming distance tells how much two texts differ.
@@ -40,93 +41,91 @@ impl Simhash {
     }
 }
 
-/// The counts of ones of 64 bit positions, as bit planes.
+/// The counts of ones of 64 bit positions, as bit planes of several lanes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Votes {
-    /// Planes 0 to 3, filled by groups of sixteen.
-    low: [u64; 4],
+    /// Planes 0 to 3, filled by blocks.
+    low: [Plane; 4],
     /// Planes 4 and up.
-    high: Vec<u64>,
-    group: Vec<u64>,
+    high: Vec<Plane>,
+    /// Features that do not fill a block yet.
+    waiting: Vec<u64>,
     features: u64,
-}
-
-/// Adds three bits in each position: sum and carry.
-#[inline]
-fn add(a: u64, b: u64, c: u64) -> (u64, u64) {
-    let half = a ^ b;
-    (half ^ c, a & b | half & c)
 }
 
 impl Votes {
     /// More features, each of weight 1.
     pub fn extend(&mut self, hashes: &[u64]) {
-        let mut rest = hashes;
-        if !self.group.is_empty() {
-            let (some, others) = rest.split_at(rest.len().min(16 - self.group.len()));
-            self.group.extend_from_slice(some);
-            rest = others;
-            if let Some(group) = self.group.first_chunk().copied() {
-                self.group.clear();
-                self.add_group(&group);
-            }
-        }
-        let (groups, rest) = rest.as_chunks();
-        groups.iter().for_each(|group| self.add_group(group));
-        self.group.extend_from_slice(rest);
         self.features += hashes.len() as u64;
-    }
-
-    fn add_group(&mut self, group: &[u64; 16]) {
-        let mut sixteens = 0;
-        let mut eight = [0; 2];
-        for (half, eights) in group.chunks_exact(8).zip(&mut eight) {
-            let mut four = [0; 2];
-            for (quarter, fours) in half.chunks_exact(4).zip(&mut four) {
-                let (one, two_a) = add(self.low[0], quarter[0], quarter[1]);
-                let (one, two_b) = add(one, quarter[2], quarter[3]);
-                self.low[0] = one;
-                (self.low[1], *fours) = add(self.low[1], two_a, two_b);
+        let mut rest = hashes;
+        if !self.waiting.is_empty() {
+            let (some, others) = rest.split_at(rest.len().min(BLOCK - self.waiting.len()));
+            self.waiting.extend_from_slice(some);
+            rest = others;
+            if let Some(block) = self.waiting.first_chunk().copied() {
+                self.waiting.clear();
+                self.add_block(&block);
             }
-            (self.low[2], *eights) = add(self.low[2], four[0], four[1]);
         }
-        (self.low[3], sixteens) = add(self.low[3], eight[0], eight[1] | sixteens);
-        self.carry(sixteens);
+        let (blocks, rest) = rest.as_chunks();
+        blocks.iter().for_each(|block| self.add_block(block));
+        self.waiting.extend_from_slice(rest);
     }
 
-    fn carry(&mut self, mut carry: u64) {
+    fn add_block(&mut self, block: &[u64; BLOCK]) {
+        let mut carry = count(block, &mut self.low);
         for plane in &mut self.high {
-            let overflow = *plane & carry;
-            *plane ^= carry;
-            carry = overflow;
-            if carry == 0 {
-                return;
+            for (bits, carry) in plane.iter_mut().zip(&mut carry) {
+                (*bits, *carry) = (*bits ^ *carry, *bits & *carry);
             }
         }
-        if carry != 0 {
+        if carry != [0; LANES] {
             self.high.push(carry);
         }
     }
 
     /// The simhash, `None` of no features; then ready for the next text.
     pub fn finish(&mut self) -> Option<Simhash> {
-        let mut last = [0; 16];
-        self.group.drain(..).zip(&mut last).for_each(|(hash, slot)| *slot = hash);
-        self.add_group(&last);
+        if !self.waiting.is_empty() {
+            // Words of zeros count nowhere.
+            let mut last = [0; BLOCK];
+            last[..self.waiting.len()].copy_from_slice(&self.waiting);
+            self.waiting.clear();
+            self.add_block(&last);
+        }
+        self.add_lanes();
         let half = self.features / 2;
-        let planes = self.low.iter().chain(&self.high).enumerate();
+        let planes = self.low.iter().chain(&self.high).map(|plane| plane[0]).enumerate();
         // All 64 counts at once, from the lowest plane up: more than half, so far.
-        let more = planes.fold(0, |more, (plane, &bits)| match half >> plane & 1 {
+        let more = planes.fold(0, |more, (plane, bits)| match half >> plane & 1 {
             0 => more | bits,
             _ => more & bits,
         });
         // A half with more bits than there are planes is more than any count.
         let simhash = if half >> (self.low.len() + self.high.len()) == 0 { more } else { 0 };
         let any = self.features > 0;
-        self.low = [0; 4];
+        self.low = [[0; LANES]; 4];
         self.high.clear();
         self.features = 0;
         any.then_some(Simhash(simhash))
+    }
+
+    /// Adds the counts of all lanes in the first.
+    fn add_lanes(&mut self) {
+        let mut width = LANES;
+        while width > 1 {
+            width /= 2;
+            let mut carry = [0; LANES];
+            for plane in self.low.iter_mut().chain(&mut self.high) {
+                let (to, from) = plane.split_at_mut(width);
+                for ((to, from), carry) in to.iter_mut().zip(from).zip(&mut carry) {
+                    (*to, *carry) = add(*to, *from, *carry);
+                }
+            }
+            if carry != [0; LANES] {
+                self.high.push(carry);
+            }
+        }
     }
 }
 

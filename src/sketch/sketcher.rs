@@ -12,9 +12,10 @@ use crate::error::{Error, Result};
 use crate::id::ContentHash;
 use crate::text::canonical::Canonical;
 use crate::text::decode::Decoder;
+use crate::text::feature::Features;
 use crate::text::kernel::{self, mixing};
 use crate::text::rabin::{Rabin, mix};
-use crate::text::shingle::Shingling;
+use crate::text::shingle::{Shingler, Shingling};
 use crate::text::token::{Tokeniser, Unit};
 use serde::{Deserialize, Serialize};
 
@@ -128,13 +129,16 @@ pub struct Sketch {
 pub struct Sketcher {
     size: usize,
     rabin: Rabin,
-    keys: Keys,
+    /// Of the hashes of shingles.
+    key: u64,
     decoder: Decoder,
     canonical: Canonical,
     hasher: blake3::Hasher,
     bytes: u64,
     shingles: Track,
+    shingler: Shingler,
     features: Track,
+    featurer: Features,
     /// Whether features are cut from other tokens than shingles.
     apart: bool,
     labels: Option<Occurrences>,
@@ -150,18 +154,11 @@ pub struct Sketcher {
 /// Units that are taken at a time: their shingles stay near the CPU.
 const AT_ONCE: usize = 1024;
 
-/// The shingles, or features, of some units.
+/// The shingles of some units, and the hashes of those or of features.
 #[derive(Clone, Debug, Default)]
 struct Batch {
     fingerprints: Vec<u64>,
     hashes: Vec<u64>,
-}
-
-/// The keys of the independent permutations, drawn from the seed.
-#[derive(Clone, Copy, Debug)]
-struct Keys {
-    sample: u64,
-    simhash: u64,
 }
 
 impl Sketcher {
@@ -180,13 +177,15 @@ impl Sketcher {
         let key = |number: u64| mix(mix(params.seed).wrapping_add(number));
         Ok(Sketcher {
             size: params.sample,
-            keys: Keys { sample: key(1), simhash: key(3) },
+            key: key(1),
             decoder: Decoder::default(),
             canonical: Canonical::new(),
             hasher: blake3::Hasher::new(),
             bytes: 0,
-            shingles: Track::new(params.shingle, &rabin),
-            features: Track::new(params.simhash, &rabin),
+            shingles: Track::new(params.shingle.unit()),
+            shingler: Shingler::new(params.shingle.width(), &rabin),
+            features: Track::new(params.simhash.unit()),
+            featurer: Features::new(params.simhash.width(), key(3)),
             apart: params.shingle.unit() != params.simhash.unit(),
             labels: params.labelled.then(Occurrences::default),
             seen_features: (params.weights == Weights::One).then(Occurrences::default),
@@ -225,10 +224,10 @@ impl Sketcher {
         self.finish_tokens();
         self.take_units();
         self.batch.fingerprints.clear();
-        self.batch.fingerprints.extend(self.shingles.shingler.finish(&self.rabin).map(|last| last.0));
+        self.batch.fingerprints.extend(self.shingler.finish(&self.rabin).map(|last| last.0));
         self.take_shingles();
-        self.batch.fingerprints.clear();
-        self.batch.fingerprints.extend(self.features.shingler.finish(&self.rabin).map(|last| last.0));
+        self.batch.hashes.clear();
+        self.featurer.finish(&mut self.batch.hashes);
         self.take_features();
         let hashes = self.retained.finish(if self.bins.is_full() { self.size + 1 } else { usize::MAX });
         let sketch = Sketch {
@@ -244,7 +243,7 @@ impl Sketcher {
         self.retained.clear();
         self.hasher.reset();
         self.bytes = 0;
-        (self.decoder, self.canonical) = (Decoder::default(), Canonical::new());
+        self.decoder = Decoder::default();
         self.labels.iter_mut().chain(&mut self.seen_features).for_each(Occurrences::clear);
         sketch
     }
@@ -291,13 +290,13 @@ impl Sketcher {
         let units = std::mem::take(&mut self.shingles.units);
         for units in units.chunks(AT_ONCE) {
             self.batch.fingerprints.clear();
-            self.shingles.shingler.push(units, &self.rabin, &mut self.batch.fingerprints);
+            self.shingler.push(units, &self.rabin, &mut self.batch.fingerprints);
             self.take_shingles();
         }
         let own = std::mem::take(&mut self.features.units);
         for units in if self.apart { &own } else { &units }.chunks(AT_ONCE) {
-            self.batch.fingerprints.clear();
-            self.features.shingler.push(units, &self.rabin, &mut self.batch.fingerprints);
+            self.batch.hashes.clear();
+            self.featurer.push(units, &mut self.batch.hashes);
             self.take_features();
         }
         (self.shingles.units, self.features.units) = (units, own);
@@ -312,22 +311,20 @@ impl Sketcher {
             fingerprints.iter_mut().for_each(|fingerprint| *fingerprint = labels.label(*fingerprint));
         }
         hashes.clear();
-        mixing::keyed(fingerprints, self.keys.sample, hashes);
+        mixing::keyed(fingerprints, self.key, hashes);
         self.retained.extend(hashes);
         if let Some(windows) = &mut self.windows {
             hashes.iter().for_each(|&hash| windows.push(hash));
         }
-        self.bins.extend(fingerprints);
+        self.bins.extend(hashes);
     }
 
     /// Takes the features of the batch.
     fn take_features(&mut self) {
-        let Batch { fingerprints, hashes } = &mut self.batch;
+        let hashes = &mut self.batch.hashes;
         if let Some(seen) = &mut self.seen_features {
-            fingerprints.retain(|&feature| seen.count(feature) == 1);
+            hashes.retain(|&feature| seen.count(feature) == 1);
         }
-        hashes.clear();
-        mixing::keyed(fingerprints, self.keys.simhash, hashes);
         self.votes.extend(hashes);
     }
 }

@@ -90,6 +90,8 @@ pub(crate) struct Canonical {
     out: Vec<u8>,
     /// What the bytes of an ASCII run are.
     letters: Vec<Letters>,
+    /// Room to work in.
+    lower: Vec<u8>,
     position: Position,
 }
 
@@ -100,7 +102,8 @@ impl Canonical {
             segment_chars: 0,
             out: Vec::new(),
             letters: Vec::new(),
-            position: Position { gap: Gap::None, begun: false },
+            lower: Vec::new(),
+            position: Position::START,
         }
     }
 
@@ -122,10 +125,11 @@ impl Canonical {
         self.drain(sink);
     }
 
-    /// Canonicalises what still waits for a following combining mark.
+    /// Canonicalises what still waits for a following combining mark; then ready for the next text.
     pub fn finish(&mut self, sink: &mut impl FnMut(&str)) {
         self.flush_segment();
         self.drain(sink);
+        self.position = Position::START;
     }
 
     fn drain(&mut self, sink: &mut impl FnMut(&str)) {
@@ -137,7 +141,7 @@ impl Canonical {
 
     fn push_ascii(&mut self, bytes: &[u8]) {
         ascii::letters(bytes, &mut self.letters);
-        squeeze(bytes, &self.letters, &mut self.position, &mut self.out);
+        squeeze(bytes, &self.letters, &mut self.position, &mut self.lower, &mut self.out);
     }
 
     fn push_char(&mut self, c: char) {

@@ -5,6 +5,7 @@
 
 use super::kernel::carryless;
 use super::rabin::{Linear, Rabin};
+use super::sliding::Sliding;
 use super::token::Unit;
 use crate::error::{Error, Result};
 use std::fmt;
@@ -77,59 +78,87 @@ impl<'de> serde::Deserialize<'de> for Shingling {
     }
 }
 
-/// The sliding window over one text's tokens.
+/// Fingerprints of the shingles of one text.
 #[derive(Clone, Debug)]
 pub(crate) struct Shingler {
     /// t → t·x^(64·w): what takes the oldest token out of the shifted window.
     drop: Linear,
-    width: usize,
-    /// The last tokens, at most w, before the next are pushed.
-    last: Vec<u64>,
-    fingerprint: u64,
+    sliding: Sliding,
 }
+
+/// Parts of the tokens that are slid over at a time.
+const PARTS: usize = 4;
 
 impl Shingler {
     pub fn new(width: u32, rabin: &Rabin) -> Self {
-        Shingler { drop: rabin.weight_after(width), width: width as usize, last: Vec::new(), fingerprint: 0 }
+        Shingler { drop: rabin.weight_after(width), sliding: Sliding::new(width) }
     }
 
     /// Takes the next tokens and puts the shingles that they complete behind those that are there.
     pub fn push(&mut self, units: &[u64], rabin: &Rabin, shingles: &mut Vec<u64>) {
-        let before = self.last.len();
-        self.last.extend_from_slice(units);
-        match carryless::has(self.width) {
-            true => {
-                let window = &self.last[before.saturating_sub(self.width - 1)..];
-                carryless::windows(window, self.width, rabin.modulus(), shingles);
-            }
-            false => self.slide(before, rabin, shingles),
-        }
-        self.last.drain(..self.last.len().saturating_sub(self.width));
-    }
-
-    /// Slides the window over the tokens from `before` on.
-    fn slide(&mut self, before: usize, rabin: &Rabin, shingles: &mut Vec<u64>) {
-        for at in before..self.last.len() {
-            let unit = self.last[at];
-            self.fingerprint = match at.checked_sub(self.width) {
-                // Of two tokens the first is what was seen last: nothing to take out.
-                Some(_) if self.width == 2 => rabin.shift(self.last[at - 1]) ^ unit,
-                Some(oldest) => rabin.shift(self.fingerprint) ^ self.drop.apply(self.last[oldest]) ^ unit,
-                None => rabin.shift(self.fingerprint) ^ unit,
-            };
-            if at + 1 >= self.width {
-                shingles.push(self.fingerprint);
-            }
-        }
+        let Shingler { drop, sliding } = self;
+        let width = sliding.width();
+        sliding.push(units, |tokens| match carryless::has(width) {
+            true => carryless::windows(tokens, width, rabin.modulus(), shingles),
+            false => Tables { rabin, drop, width }.slide(tokens, shingles),
+        });
     }
 
     /// The shingle of a text that ended before the window was full; then ready for the next text.
     pub fn finish(&mut self, rabin: &Rabin) -> Option<Fingerprint> {
-        let short = (1..self.width).contains(&self.last.len());
-        let last = short.then(|| Fingerprint(self.last.iter().fold(0, |sum, unit| rabin.shift(sum) ^ unit)));
-        self.last.clear();
-        self.fingerprint = 0;
-        last
+        self.sliding.finish(|tokens| Fingerprint(tokens.iter().fold(0, |sum, unit| rabin.shift(sum) ^ unit)))
+    }
+}
+
+/// Sliding by tables.
+struct Tables<'a> {
+    rabin: &'a Rabin,
+    drop: &'a Linear,
+    width: usize,
+}
+
+impl Tables<'_> {
+    /// The fingerprints of all windows: of several parts at a time, as each waits for the one before.
+    fn slide(&self, tokens: &[u64], shingles: &mut Vec<u64>) {
+        let first = self.width - 1;
+        let count = tokens.len().saturating_sub(first);
+        let start = shingles.len();
+        shingles.resize(start + count, 0);
+        let out = &mut shingles[start..];
+        let part = count / PARTS;
+        let mut sums: [u64; PARTS] = std::array::from_fn(|number| self.before(tokens, first + number * part));
+        for at in 0..part {
+            for (number, sum) in sums.iter_mut().enumerate() {
+                let at = number * part + at;
+                *sum = self.next(*sum, tokens, first + at);
+                out[at] = *sum;
+            }
+        }
+        let rest = PARTS * part;
+        let mut sum = if rest < count { self.before(tokens, first + rest) } else { 0 };
+        for (number, out) in out[rest..].iter_mut().enumerate() {
+            sum = self.next(sum, tokens, first + rest + number);
+            *out = sum;
+        }
+    }
+
+    /// The fingerprint of the w tokens, or fewer, before this one.
+    fn before(&self, tokens: &[u64], at: usize) -> u64 {
+        let end = at.min(tokens.len());
+        let window = &tokens[end.saturating_sub(self.width)..end];
+        window.iter().fold(0, |sum, token| self.rabin.shift(sum) ^ token)
+    }
+
+    /// The fingerprint of the w tokens up to this one, from that of those before it.
+    #[inline]
+    fn next(&self, before: u64, tokens: &[u64], at: usize) -> u64 {
+        let kept = match at.checked_sub(self.width) {
+            // Of two tokens the first is what was seen last: nothing to take out.
+            _ if self.width == 2 => self.rabin.shift(tokens[at - 1]),
+            Some(oldest) => self.rabin.shift(before) ^ self.drop.apply(tokens[oldest]),
+            None => self.rabin.shift(before),
+        };
+        kept ^ tokens[at]
     }
 }
 
@@ -152,10 +181,13 @@ mod tests {
                 units.chunks(chunk).for_each(|units| shingler.push(units, &rabin, &mut got));
                 assert_eq!(got, scratch, "width {width}, chunks of {chunk}");
                 assert_eq!(shingler.finish(&rabin), None);
-                let (mut sliding, mut got) = (Shingler::new(width, &rabin), Vec::new());
-                sliding.last = units.clone();
-                sliding.slide(0, &rabin, &mut got);
-                assert_eq!(got, scratch, "width {width}, by tables");
+            }
+            for length in 0..units.len() {
+                let (drop, mut got) = (rabin.weight_after(width), Vec::new());
+                let tables = Tables { rabin: &rabin, drop: &drop, width: width as usize };
+                tables.slide(&units[..length], &mut got);
+                assert_eq!(got, scratch[..got.len()], "width {width}, {length} by tables");
+                assert_eq!(got.len(), (length + 1).saturating_sub(width as usize));
             }
         }
     }

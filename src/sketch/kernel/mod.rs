@@ -2,5 +2,9 @@
 //! [`text::kernel`](crate::text::kernel) are.
 
 pub(crate) mod common;
+pub(crate) mod fours;
 pub(crate) mod near;
+pub(crate) mod spread;
+pub(crate) mod throws;
+pub(crate) mod votes;
 pub(crate) mod windows;

@@ -1,6 +1,6 @@
 //! Which bytes of a run of ASCII are what: a bit for each byte, 64 to a word.
 
-use super::{at_level, for_every_level};
+use super::at_level;
 
 /// Which of 64 bytes are letters or digits, and which are line feeds or carriage returns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -25,13 +25,6 @@ pub(crate) fn above_space(bytes: &[u8], out: &mut Vec<u64>) {
         avx2: avx2::above_space(bytes, out),
         portable: portable::above_space(bytes, out),
     );
-}
-
-for_every_level! {
-    /// Each byte as a number, one more than its value, behind those that are there; a line feed counts as a space.
-    fn characters(bytes: &[u8], out: &mut Vec<u32>) {
-        out.extend(bytes.iter().map(|&byte| u32::from(if byte == b'\n' { b' ' } else { byte }) + 1));
-    }
 }
 
 /// The last bytes, less than a block, and zeros behind them.

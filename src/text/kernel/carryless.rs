@@ -1,6 +1,6 @@
 //! Fingerprints of all windows of w units by carry-less multiplication: Σ uᵢ·x^(64(w-1-i)) as one polynomial of degree
-//! below 128, then one Barrett reduction (Gopal et al., *Fast CRC computation using PCLMULQDQ*, 2009), none of which
-//! waits for the window before.
+//! below 128, then one Barrett reduction (Gopal et al., *Fast CRC computation using PCLMULQDQ*, 2009), of eight windows at a time;
+//! or from window to window, of a few parts of the text at a time.
 
 use super::{Level, level};
 
@@ -14,7 +14,7 @@ pub(crate) struct Modulus {
     /// ⌊x^128 / P⌋ without its leading x^64.
     quotient: u64,
     /// x^(64·i) mod P.
-    powers: [u64; WIDEST],
+    powers: [u64; WIDEST + 1],
 }
 
 impl Modulus {
@@ -28,31 +28,15 @@ impl Modulus {
             }
             _ => quotient,
         });
-        let mut powers = [1; WIDEST];
-        (1..WIDEST).for_each(|i| powers[i] = shift(powers[i - 1]));
+        let mut powers = [1; WIDEST + 1];
+        (1..=WIDEST).for_each(|i| powers[i] = shift(powers[i - 1]));
         Modulus { polynomial, quotient, powers }
     }
 }
 
-/// Whether the CPU multiplies without carry.
-#[inline]
-pub(crate) fn is_there() -> bool {
-    level() >= Level::Avx2
-}
-
 /// Whether [`windows`] can be called for windows of so many units.
 pub(crate) fn has(width: usize) -> bool {
-    is_there() && (2..=WIDEST).contains(&width)
-}
-
-/// A polynomial modulo P. Only where multiplication [`is_there`].
-pub(crate) fn reduced(polynomial: u128, modulus: &Modulus) -> u64 {
-    assert!(is_there());
-    // Sound: the CPU was found to have what the function asks for.
-    #[cfg(target_arch = "x86_64")]
-    return unsafe { x86::reduced(polynomial, modulus) };
-    #[cfg(not(target_arch = "x86_64"))]
-    unreachable!("no level above the portable one here: {modulus:?} {polynomial}")
+    level() >= Level::Avx2 && (2..=WIDEST).contains(&width)
 }
 
 /// Puts the fingerprint of every window of `width` units behind those that are there. Only where [`has`] says so.
@@ -68,23 +52,40 @@ pub(crate) fn windows(units: &[u64], width: usize, modulus: &Modulus, out: &mut 
 }
 
 #[cfg(target_arch = "x86_64")]
-mod x86 {
+pub(super) mod x86 {
     use super::Modulus;
     use std::arch::x86_64::*;
 
+    /// Parts of the units that are slid over at a time: each waits for the one before.
+    const PARTS: usize = 4;
+
+    /// From a window to the next: a unit comes behind it, and the oldest is taken out.
     #[target_feature(enable = "pclmulqdq,sse4.1")]
     pub fn windows(units: &[u64], width: usize, modulus: &Modulus, out: &mut Vec<u64>) {
-        match width {
-            2 => each::<2>(units, modulus, out),
-            5 => each::<5>(units, modulus, out),
-            _ => out.extend(units.windows(width).map(|window| fingerprint(window, modulus))),
+        let count = (units.len() + 1).saturating_sub(width);
+        let (part, before) = (count / PARTS, out.len());
+        out.resize(before + count, 0);
+        let out = &mut out[before..];
+        if part > 0 {
+            let mut sums = [_mm_setzero_si128(); PARTS];
+            for (number, sum) in sums.iter_mut().enumerate() {
+                out[number * part] = fingerprint(&units[number * part..][..width], modulus);
+                *sum = whole(out[number * part]);
+            }
+            let dropped = whole(modulus.powers[width]);
+            for at in 1..part {
+                for (number, sum) in sums.iter_mut().enumerate() {
+                    let at = number * part + at;
+                    let oldest = _mm_clmulepi64_si128::<0>(whole(units[at - 1]), dropped);
+                    let longer = _mm_unpacklo_epi64(whole(units[at + width - 1]), *sum);
+                    *sum = reduced(_mm_xor_si128(longer, oldest), modulus);
+                    out[at] = _mm_cvtsi128_si64(*sum) as u64;
+                }
+            }
         }
-    }
-
-    /// Of a width that is known when this is compiled.
-    #[target_feature(enable = "pclmulqdq,sse4.1")]
-    fn each<const W: usize>(units: &[u64], modulus: &Modulus, out: &mut Vec<u64>) {
-        out.extend(units.array_windows::<W>().map(|window| fingerprint(window, modulus)));
+        for at in PARTS * part..count {
+            out[at] = fingerprint(&units[at..at + width], modulus);
+        }
     }
 
     #[inline]
@@ -97,18 +98,40 @@ mod x86 {
         barrett(sum, modulus)
     }
 
-    #[target_feature(enable = "pclmulqdq,sse4.1")]
-    pub fn reduced(polynomial: u128, modulus: &Modulus) -> u64 {
-        barrett(_mm_set_epi64x((polynomial >> 64) as i64, polynomial as i64), modulus)
-    }
-
+    /// A polynomial of degree below 128 modulo P.
     #[inline]
     #[target_feature(enable = "pclmulqdq,sse4.1")]
-    fn barrett(sum: __m128i, modulus: &Modulus) -> u64 {
+    pub fn barrett(sum: __m128i, modulus: &Modulus) -> u64 {
+        _mm_cvtsi128_si64(reduced(sum, modulus)) as u64
+    }
+
+    /// The remainders of the polynomials in those of four lanes that are `there`, one behind the other.
+    #[inline]
+    #[target_feature(enable = "avx512f,vpclmulqdq,bmi2")]
+    pub fn barrett_of_four(sums: __m512i, modulus: &Modulus, there: u8) -> __m256i {
+        let lower = _pdep_u32(there.into(), 0x55) as u8;
+        _mm512_castsi512_si256(_mm512_maskz_compress_epi64(lower, reduced_four(sums, modulus)))
+    }
+
+    /// The lower half of every lane is the remainder.
+    #[inline]
+    #[target_feature(enable = "avx512f,vpclmulqdq")]
+    fn reduced_four(sums: __m512i, modulus: &Modulus) -> __m512i {
+        let quotient = _mm512_set1_epi64(modulus.quotient as i64);
+        let polynomial = _mm512_set1_epi64(modulus.polynomial as i64);
+        let estimate = _mm512_clmulepi64_epi128::<1>(sums, quotient);
+        let product = _mm512_clmulepi64_epi128::<1>(_mm512_xor_si512(sums, estimate), polynomial);
+        _mm512_xor_si512(sums, product)
+    }
+
+    /// The lower half is the remainder.
+    #[inline]
+    #[target_feature(enable = "pclmulqdq,sse4.1")]
+    fn reduced(sum: __m128i, modulus: &Modulus) -> __m128i {
         let estimate = _mm_clmulepi64_si128::<1>(sum, whole(modulus.quotient));
         let quotient = _mm_xor_si128(sum, estimate);
         let product = _mm_clmulepi64_si128::<1>(quotient, whole(modulus.polynomial));
-        _mm_cvtsi128_si64(_mm_xor_si128(sum, product)) as u64
+        _mm_xor_si128(sum, product)
     }
 
     #[inline]
@@ -133,9 +156,10 @@ mod x86 {
     /// Lanes of 128 bits hold the windows that begin at even places in one register, at odd places in another.
     #[target_feature(enable = "avx512f,avx512bw,vpclmulqdq")]
     fn eights<const W: usize>(units: &[u64], modulus: &Modulus, out: &mut Vec<u64>) -> usize {
-        let [quotient, polynomial] =
-            [modulus.quotient, modulus.polynomial].map(|of| _mm512_set1_epi64(of as i64));
-        let powers: [__m512i; W] = std::array::from_fn(|i| _mm512_set1_epi64(modulus.powers[i] as i64));
+        let mut powers = [_mm512_setzero_si512(); W];
+        for (all, power) in powers.iter_mut().zip(modulus.powers) {
+            *all = _mm512_set1_epi64(power as i64);
+        }
         let count = (units.len() + 1).saturating_sub(W) / EIGHT * EIGHT;
         let before = out.len();
         out.resize(before + count, 0);
@@ -149,11 +173,7 @@ mod x86 {
                 even = _mm512_xor_si512(even, _mm512_clmulepi64_epi128::<0>(some, power));
                 odd = _mm512_xor_si512(odd, _mm512_clmulepi64_epi128::<1>(some, power));
             }
-            let [even, odd] = [even, odd].map(|sum| {
-                let estimate = _mm512_clmulepi64_epi128::<1>(sum, quotient);
-                let product = _mm512_clmulepi64_epi128::<1>(_mm512_xor_si512(sum, estimate), polynomial);
-                _mm512_xor_si512(sum, product)
-            });
+            let (even, odd) = (reduced_four(even, modulus), reduced_four(odd, modulus));
             let both = _mm512_unpacklo_epi64(even, odd);
             // Sound: the chunk has eight fingerprints, and an unaligned store writes no more.
             unsafe { _mm512_storeu_si512(fingerprints.as_mut_ptr().cast(), both) };
@@ -173,19 +193,6 @@ mod x86 {
 mod tests {
     use super::*;
     use crate::text::rabin::{Rabin, mix};
-
-    #[test]
-    fn what_is_reduced_is_the_remainder() {
-        if !is_there() {
-            return eprintln!("no carry-less multiplication here: not tested");
-        }
-        for seed in 0..200 {
-            let rabin = Rabin::new(seed % 5);
-            let (high, low) = (mix(seed), mix(!seed));
-            let polynomial = u128::from(high) << 64 | u128::from(low);
-            assert_eq!(reduced(polynomial, rabin.modulus()), rabin.shift(high) ^ low);
-        }
-    }
 
     #[test]
     fn windows_equal_their_definition_at_every_width_and_length() {

@@ -1,17 +1,31 @@
 //! The mixer of 64 bits over many values, and the choice of the small among them.
 
-use super::at_level;
+use super::{at_level, for_every_level};
 use crate::text::rabin::mix;
 
-/// Each value mixed after a key was added to it without carry, behind those that are there.
-pub(crate) fn keyed(values: &[u64], key: u64, out: &mut Vec<u64>) {
-    // AVX2 multiplies no 64-bit numbers: one at a time is quicker.
-    at_level!(avx512: x86::keyed(values, key, out), portable: one_by_one(values, key, out));
+for_every_level! {
+    /// Each value mixed after a key was added to it without carry, behind those that are there.
+    fn keyed(values: &[u64], key: u64, out: &mut Vec<u64>) {
+        out.extend(values.iter().map(|value| mix(value ^ key)));
+    }
 }
 
-#[inline(always)]
-fn one_by_one(values: &[u64], key: u64, out: &mut Vec<u64>) {
-    out.extend(values.iter().map(|value| mix(value ^ key)));
+/// What the sums of windows are multiplied by for a token more: odd, 2^64 by the golden ratio.
+const WEIGHT: u64 = 0x9E37_79B9_7F4A_7C15;
+
+for_every_level! {
+    /// The sum of every `width` tokens, keyed and mixed, behind those that are there.
+    fn windows(tokens: &[u64], width: usize, key: u64, out: &mut Vec<u64>) {
+        match width {
+            2 => {
+                let pairs = tokens.iter().zip(tokens.get(1..).unwrap_or_default());
+                out.extend(pairs.map(|(a, b)| mix(a.wrapping_mul(WEIGHT).wrapping_add(*b) ^ key)));
+            }
+            _ => out.extend(tokens.windows(width).map(|window| {
+                mix(window.iter().fold(0, |sum: u64, token| sum.wrapping_mul(WEIGHT).wrapping_add(*token)) ^ key)
+            })),
+        }
+    }
 }
 
 /// Writes the values up to `limit`, in their order, to the front of a buffer: how many there are.
@@ -33,11 +47,6 @@ fn portable(values: &[u64], limit: u64, mut kept: usize, out: &mut [u64]) -> usi
 #[cfg(target_arch = "x86_64")]
 mod x86 {
     use std::arch::x86_64::*;
-
-    #[target_feature(enable = "avx512f,avx512dq")]
-    pub fn keyed(values: &[u64], key: u64, out: &mut Vec<u64>) {
-        super::one_by_one(values, key, out);
-    }
 
     #[target_feature(enable = "avx512f,popcnt")]
     pub fn up_to(values: &[u64], limit: u64, out: &mut [u64]) -> usize {
@@ -76,6 +85,13 @@ mod tests {
             let mut mixed = vec![7];
             keyed(&values, 9, &mut mixed);
             assert_eq!(mixed[1..], values.iter().map(|value| mix(value ^ 9)).collect::<Vec<u64>>());
+            for width in [1, 2, 3, 64] {
+                let mut hashes = vec![7];
+                windows(&values, width, 9, &mut hashes);
+                let next = |sum: u64, token: &u64| sum.wrapping_mul(WEIGHT).wrapping_add(*token);
+                let hash = |window: &[u64]| mix(window.iter().fold(0, next) ^ 9);
+                assert_eq!(hashes[1..], values.windows(width).map(hash).collect::<Vec<u64>>(), "{width}");
+            }
         }
     }
 }

@@ -36,26 +36,42 @@ pub(crate) struct Position {
 
 const BLOCK: usize = 64;
 
-/// Writes the canonical form of ASCII behind what is there. `letters` are those of the bytes.
-pub(crate) fn squeeze(bytes: &[u8], letters: &[Letters], position: &mut Position, out: &mut Vec<u8>) {
+/// Writes the canonical form of ASCII behind what is there. `letters` are those of the bytes; `lower` is room to work in.
+pub(crate) fn squeeze(
+    bytes: &[u8],
+    letters: &[Letters],
+    position: &mut Position,
+    lower: &mut Vec<u8>,
+    out: &mut Vec<u8>,
+) {
     // Every byte yields itself at most, but for the separator that waits; a copy may write a block too many.
     let before = out.len();
     out.resize(before + bytes.len() + 1 + BLOCK, 0);
     let into = &mut out[before..];
     let written = at_level!(
-        avx512: x86::avx512(bytes, letters, position, into),
-        avx2: x86::avx2(bytes, letters, position, into),
-        portable: portable(bytes, letters, position, into),
+        avx512: x86::avx512(bytes, letters, position, lower, into),
+        avx2: x86::avx2(bytes, letters, position, lower, into),
+        portable: portable(bytes, letters, position, lower, into),
     );
     out.truncate(before + written);
 }
 
 #[inline(always)]
-fn portable(bytes: &[u8], letters: &[Letters], position: &mut Position, out: &mut [u8]) -> usize {
-    let (mut written, mut lower) = (0, [0; 2 * BLOCK]);
-    for (bytes, letters) in bytes.chunks(BLOCK).zip(letters) {
-        lower_or_space(bytes, &mut lower);
-        let pass = position.pass(bytes.len(), *letters);
+fn portable(
+    bytes: &[u8],
+    letters: &[Letters],
+    position: &mut Position,
+    lower: &mut Vec<u8>,
+    out: &mut [u8],
+) -> usize {
+    // All of it before any is copied: what was just written byte by byte is slow to read again as blocks.
+    lower.clear();
+    lower.extend(bytes.iter().map(|byte| lower_or_space(*byte)));
+    lower.resize(bytes.len() + 2 * BLOCK, 0);
+    let mut written = 0;
+    for (at, letters) in (0..bytes.len()).step_by(BLOCK).zip(letters) {
+        let pass = position.pass((bytes.len() - at).min(BLOCK), *letters);
+        let lower = &mut lower[at..at + 2 * BLOCK];
         let mut breaks = pass.breaks;
         while breaks != 0 {
             lower[breaks.trailing_zeros() as usize] = b'\n';
@@ -63,7 +79,7 @@ fn portable(bytes: &[u8], letters: &[Letters], position: &mut Position, out: &mu
         }
         out[written] = pass.before;
         written += usize::from(pass.before != 0);
-        written += copy(&lower, pass.kept, &mut out[written..]);
+        written += copy(lower, pass.kept, &mut out[written..]);
     }
     written
 }
@@ -74,20 +90,32 @@ mod x86 {
     use std::arch::x86_64::*;
 
     #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-    pub fn avx2(bytes: &[u8], letters: &[Letters], position: &mut Position, out: &mut [u8]) -> usize {
-        portable(bytes, letters, position, out)
+    pub fn avx2(
+        bytes: &[u8],
+        letters: &[Letters],
+        position: &mut Position,
+        lower: &mut Vec<u8>,
+        out: &mut [u8],
+    ) -> usize {
+        portable(bytes, letters, position, lower, out)
     }
 
     #[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,bmi1,bmi2,lzcnt,popcnt")]
-    pub fn avx512(bytes: &[u8], letters: &[Letters], position: &mut Position, out: &mut [u8]) -> usize {
+    pub fn avx512(
+        bytes: &[u8],
+        letters: &[Letters],
+        position: &mut Position,
+        lower: &mut Vec<u8>,
+        out: &mut [u8],
+    ) -> usize {
         let (blocks, rest) = bytes.as_chunks::<BLOCK>();
-        let [space, feed, lower] = [b' ', b'\n', 0x20].map(|byte| _mm512_set1_epi8(byte as i8));
+        let [space, feed, case] = [b' ', b'\n', 0x20].map(|byte| _mm512_set1_epi8(byte as i8));
         let mut written = 0;
         for (block, letters) in blocks.iter().zip(letters) {
             let pass = position.pass(BLOCK, *letters);
             // Sound: a block has 64 bytes, and an unaligned load asks for no more.
             let bytes = unsafe { _mm512_loadu_si512(block.as_ptr().cast()) };
-            let words = either(space, letters.letters, bytes, lower);
+            let words = either(space, letters.letters, bytes, case);
             let kept = _mm512_maskz_compress_epi8(pass.kept, _mm512_mask_mov_epi8(words, pass.breaks, feed));
             out[written] = pass.before;
             written += usize::from(pass.before != 0);
@@ -96,7 +124,7 @@ mod x86 {
             unsafe { _mm512_storeu_si512(into.as_mut_ptr().cast(), kept) };
             written += pass.kept.count_ones() as usize;
         }
-        written + portable(rest, &letters[blocks.len()..], position, &mut out[written..])
+        written + portable(rest, &letters[blocks.len()..], position, lower, &mut out[written..])
     }
 
     /// `a | b` where the bit is set, else `other`.
@@ -107,19 +135,12 @@ mod x86 {
     }
 }
 
-/// Letters and digits in lower case, a space for what is neither.
+/// A letter or digit in lower case, a space for what is neither.
 #[inline(always)]
-fn lower_or_space(bytes: &[u8], out: &mut [u8; 2 * BLOCK]) {
-    #[inline(always)]
-    fn of(byte: u8) -> u8 {
-        let lower = byte | 0x20;
-        let is = (lower.wrapping_sub(b'a') < 26) | (byte.wrapping_sub(b'0') < 10);
-        if is { lower } else { b' ' }
-    }
-    match <&[u8; BLOCK]>::try_from(bytes) {
-        Ok(bytes) => out.iter_mut().zip(bytes).for_each(|(out, &byte)| *out = of(byte)),
-        Err(_) => bytes.iter().zip(out).for_each(|(&byte, out)| *out = of(byte)),
-    }
+fn lower_or_space(byte: u8) -> u8 {
+    let lower = byte | 0x20;
+    let is = (lower.wrapping_sub(b'a') < 26) | (byte.wrapping_sub(b'0') < 10);
+    if is { lower } else { b' ' }
 }
 
 /// What becomes of the bytes of a block.
@@ -133,6 +154,9 @@ struct Pass {
 }
 
 impl Position {
+    /// Before a text.
+    pub const START: Position = Position { gap: Gap::None, begun: false };
+
     /// Passes over `count` bytes.
     #[inline(always)]
     fn pass(&mut self, count: usize, of: Letters) -> Pass {
@@ -156,7 +180,7 @@ impl Position {
 
 /// Copies the bytes whose bit is set, and what may: their number.
 #[inline(always)]
-fn copy(bytes: &[u8; 2 * BLOCK], mut kept: u64, out: &mut [u8]) -> usize {
+fn copy(bytes: &[u8], mut kept: u64, out: &mut [u8]) -> usize {
     let mut written = 0;
     while kept != 0 {
         let start = kept.trailing_zeros();
@@ -192,7 +216,7 @@ mod tests {
     #[test]
     fn equals_its_definition_at_every_length_and_position() {
         let alphabet = b"abcdefgHIJKLM0189 \n\r.,-_[`{/:@\t\x7F\0";
-        let mut letters = Vec::new();
+        let (mut letters, mut lower) = (Vec::new(), Vec::new());
         for length in (0..200).chain([1000, 4096]) {
             for (seed, rarely) in [(1, 1), (2, 4), (3, 9), (4, 90)] {
                 let draw = |i: u64| mix(i ^ length << 32 ^ seed << 50);
@@ -205,7 +229,7 @@ mod tests {
                         let (mut same, mut found) = (position, expected.clone());
                         definition(&bytes, &mut position, &mut expected);
                         ascii::letters(&bytes, &mut letters);
-                        squeeze(&bytes, &letters, &mut same, &mut found);
+                        squeeze(&bytes, &letters, &mut same, &mut lower, &mut found);
                         assert_eq!((found, same), (expected, position), "{length} bytes, {gap:?}, {begun}");
                     }
                 }

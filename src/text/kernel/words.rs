@@ -1,10 +1,10 @@
-//! The units of ASCII words: up to eight bytes are themselves as one number, up to sixteen are reduced by carry-less
-//! multiplication where there is one, longer ones byte by byte.
+//! The units of ASCII words: up to sixteen bytes as one number, reduced by carry-less multiplication; where there is none, up to
+//! eight bytes are themselves, and all longer ones are reduced byte by byte.
 //!
 //! Where words end is found for a whole block before any word is looked at, and long words are set aside: loops whose turns
 //! nobody can foretell cost more than the work in them.
 
-use super::{at_level, carryless};
+use super::at_level;
 use crate::text::rabin::Rabin;
 
 /// Buffers that are kept from text to text.
@@ -14,12 +14,19 @@ pub(crate) struct Words {
     long: Vec<Long>,
 }
 
-/// A word of more than eight bytes: which word it is, and where it is.
+/// A word whose unit is made apart: which unit it is, and where its bytes are.
 #[derive(Clone, Copy, Debug, Default)]
 struct Long {
-    word: u32,
+    unit: u32,
     begin: u32,
-    length: u32,
+    end: u32,
+}
+
+/// Words on their way to units: how many units and how many long words are written.
+#[derive(Clone, Copy, Debug, Default)]
+struct Written {
+    units: usize,
+    long: usize,
 }
 
 /// Where ends are written a block at a time, some too many.
@@ -40,52 +47,54 @@ impl Words {
         let before = out.len();
         out.resize(before + count, 0);
         self.long.resize(self.long.len().max(count), Long::default());
-        let (ends, long, into) = (&self.ends[..count], &mut self.long[..count], &mut out[before..]);
-        let (mut begin, mut kept, mut longs) = (begin, 0, 0);
-        for &end in ends {
-            let length = end as usize - begin;
-            into[kept] = short(&bytes[begin..], length);
-            // Written in any case, counted when the word is long: its unit is made later.
-            long[longs] = Long { word: kept as u32, begin: begin as u32, length: length as u32 };
-            longs += usize::from(length > 8);
-            kept += usize::from(length > 0);
-            begin = end as usize + 1;
+        let (ends, into) = (&self.ends[..count], &mut out[before..]);
+        let written = short(bytes, begin, ends, rabin, into, &mut self.long);
+        for &Long { unit, begin, end } in &self.long[..written.long] {
+            into[unit as usize] = rabin.bytes(&bytes[begin as usize..end as usize]);
         }
-        for &Long { word, begin, length } in &long[..longs] {
-            into[word as usize] = unit(&bytes[begin as usize..], length as usize, rabin);
-        }
-        out.truncate(before + kept);
-        bytes.get(begin..).unwrap_or_default()
+        out.truncate(before + written.units);
+        bytes.get(ends.last().map_or(begin, |&end| end as usize + 1)..).unwrap_or_default()
     }
 }
 
 impl Words {
     /// Where words end behind `begin`, before `length`: how many ends there are.
     fn find_ends(&mut self, length: usize, begin: usize, inside: &[u64]) -> usize {
-        let (mut count, mut passed) = (0, !(u64::MAX << (begin % BLOCK)));
-        let first = begin / BLOCK;
+        let inside = inside.get(begin / BLOCK..).unwrap_or_default();
         self.ends.resize(self.ends.len().max((inside.len() + 1) * BLOCK), 0);
-        for (at, &inside) in (first..).zip(inside.get(first..).unwrap_or_default()) {
-            let there = u64::MAX >> (BLOCK - (length - at * BLOCK).min(BLOCK));
-            let ends = !(inside | passed) & there;
-            passed = 0;
-            let Some(into) = self.ends[count..].first_chunk_mut() else { break };
-            write(ends, (at * BLOCK) as u32, into);
-            count += ends.count_ones() as usize;
-        }
-        count
+        let ends = &mut self.ends[..];
+        at_level!(
+            avx512: x86::ends_512(length, begin, inside, ends),
+            avx2: x86::ends_256(length, begin, inside, ends),
+            portable: ends_portable(length, begin, inside, ends),
+        )
     }
 }
 
-/// Writes where the bits are.
-#[inline]
-fn write(bits: u64, at: u32, into: &mut [u32; BLOCK]) {
-    at_level!(avx512: x86::write(bits, at, into), portable: portable(bits, at, into));
+/// The places behind `$begin`, before `$length`, that are not inside, block by block as `$write` writes them: their number.
+macro_rules! each_block {
+    ($length:ident, $begin:ident, $inside:ident, $ends:ident, $write:ident) => {{
+        let (mut count, mut passed) = (0, !(u64::MAX << ($begin % BLOCK)));
+        for (at, &inside) in ($begin / BLOCK * BLOCK..).step_by(BLOCK).zip($inside) {
+            let there = u64::MAX >> (BLOCK - ($length - at).min(BLOCK));
+            let ends = !(inside | passed) & there;
+            passed = 0;
+            let Some(into) = $ends[count..].first_chunk_mut() else { break };
+            $write(ends, at as u32, into);
+            count += ends.count_ones() as usize;
+        }
+        count
+    }};
 }
 
-/// Eight at a time, some too many.
-#[inline]
-fn portable(mut bits: u64, at: u32, into: &mut [u32; BLOCK]) {
+#[inline(always)]
+fn ends_portable(length: usize, begin: usize, inside: &[u64], ends: &mut [u32]) -> usize {
+    each_block!(length, begin, inside, ends, write)
+}
+
+/// Writes where the bits are: eight at a time, some too many.
+#[inline(always)]
+fn write(mut bits: u64, at: u32, into: &mut [u32; BLOCK]) {
     for eight in into.as_chunks_mut::<8>().0 {
         for place in eight {
             *place = at + bits.trailing_zeros();
@@ -97,10 +106,177 @@ fn portable(mut bits: u64, at: u32, into: &mut [u32; BLOCK]) {
     }
 }
 
+/// The units of short words, and a list of the others.
+fn short(
+    bytes: &[u8],
+    begin: usize,
+    ends: &[u32],
+    rabin: &Rabin,
+    into: &mut [u64],
+    long: &mut [Long],
+) -> Written {
+    at_level!(
+        avx512: x86::four_sixteens(bytes, begin, ends, rabin, into, long),
+        avx2: x86::sixteens(bytes, begin, ends, rabin, into, long, Written::default()),
+        portable: eights(bytes, begin, ends, into, long, Written::default()),
+    )
+}
+
+/// The units of words of up to eight bytes.
+fn eights(
+    bytes: &[u8],
+    mut begin: usize,
+    ends: &[u32],
+    into: &mut [u64],
+    long: &mut [Long],
+    Written { mut units, long: mut longs }: Written,
+) -> Written {
+    for &end in ends {
+        let length = end as usize - begin;
+        let number = match bytes[begin..].first_chunk() {
+            Some(bytes) => u64::from_be_bytes(*bytes),
+            None => bytes[begin..].iter().rev().fold(0, |number, &byte| number >> 8 | u64::from(byte) << 56),
+        };
+        into[units] = number >> (64_usize.wrapping_sub(8 * length) % 64);
+        // Written in any case, counted when the word is long: its unit is made later.
+        long[longs] = Long { unit: units as u32, begin: begin as u32, end };
+        longs += usize::from(length > 8);
+        units += usize::from(length > 0);
+        begin = end as usize + 1;
+    }
+    Written { units, long: longs }
+}
+
 #[cfg(target_arch = "x86_64")]
 mod x86 {
-    use super::BLOCK;
+    use super::{BLOCK, Long, Written};
+    use crate::text::kernel::carryless::x86::{barrett, barrett_of_four};
+    use crate::text::rabin::Rabin;
     use std::arch::x86_64::*;
+
+    /// How the bytes of a word of n bytes are turned round, and those behind it dropped: sixteen numbers from 16 - n on.
+    const TURNS: [u8; 32] = {
+        let (mut turns, mut at) = ([0x80; 32], 0);
+        while at < 16 {
+            turns[at] = 15 - at as u8;
+            at += 1;
+        }
+        turns
+    };
+
+    /// The units of words of up to sixteen bytes, and of up to eight at the end of the bytes.
+    #[target_feature(enable = "avx2,pclmulqdq")]
+    pub fn sixteens(
+        bytes: &[u8],
+        mut begin: usize,
+        ends: &[u32],
+        rabin: &Rabin,
+        into: &mut [u64],
+        long: &mut [Long],
+        Written { mut units, long: mut longs }: Written,
+    ) -> Written {
+        let modulus = rabin.modulus();
+        let mut rest = ends;
+        while let ([end, others @ ..], Some(some)) = (rest, bytes.get(begin..begin + 16)) {
+            let length = *end as usize - begin;
+            let turns = &TURNS[16_usize.saturating_sub(length)..][..16];
+            // Sound: there are sixteen bytes each, and an unaligned load asks for no more.
+            let (some, turns) =
+                unsafe { (_mm_loadu_si128(some.as_ptr().cast()), _mm_loadu_si128(turns.as_ptr().cast())) };
+            into[units] = barrett(_mm_shuffle_epi8(some, turns), modulus);
+            // Written in any case, counted when the word is long: its unit is made later.
+            long[longs] = Long { unit: units as u32, begin: begin as u32, end: *end };
+            longs += usize::from(length > 16);
+            units += usize::from(length > 0);
+            (begin, rest) = (*end as usize + 1, others);
+        }
+        super::eights(bytes, begin, rest, into, long, Written { units, long: longs })
+    }
+
+    /// In each of four lanes the number of the first byte of the number that is the lane's.
+    const LANES: [u8; 64] = {
+        let (mut lanes, mut at) = ([0; 64], 0);
+        while at < 64 {
+            lanes[at] = at as u8 / 16 * 4;
+            at += 1;
+        }
+        lanes
+    };
+
+    /// As [`sixteens`], four words at a time.
+    #[target_feature(
+        enable = "avx512f,avx512bw,avx512dq,avx512vl,vpclmulqdq,avx2,pclmulqdq,bmi1,bmi2,popcnt"
+    )]
+    pub fn four_sixteens(
+        bytes: &[u8],
+        mut begin: usize,
+        ends: &[u32],
+        rabin: &Rabin,
+        into: &mut [u64],
+        long: &mut [Long],
+    ) -> Written {
+        // Sound: there are 64 bytes each, and an unaligned load asks for no more.
+        let (lanes, places) = unsafe {
+            (_mm512_loadu_si512(LANES.as_ptr().cast()), _mm512_loadu_si512(PLACES.as_ptr().cast()))
+        };
+        // Behind the first byte of a lane is the second: how many bytes a word has from there on, at most.
+        let behind = _mm512_add_epi8(_mm512_and_si512(places, _mm512_set1_epi8(15)), _mm512_set1_epi8(1));
+        let Written { mut units, long: mut longs } = Written::default();
+        let mut rest = ends;
+        while let ([first, second, third, fourth, others @ ..], Some(into)) =
+            (rest, into.get_mut(units..units + 4))
+        {
+            let begins = [begin, *first as usize + 1, *second as usize + 1, *third as usize + 1];
+            if begins[3] + 16 > bytes.len() {
+                break;
+            }
+            let words = four(
+                load(&bytes[begins[0]..][..16]),
+                load(&bytes[begins[1]..][..16]),
+                load(&bytes[begins[2]..][..16]),
+                load(&bytes[begins[3]..][..16]),
+            );
+            // Sound: there are four ends, and an unaligned load asks for no more.
+            let ends = unsafe { _mm_loadu_si128(rest.as_ptr().cast()) };
+            let before = _mm_insert_epi32::<0>(_mm_slli_si128::<4>(ends), begin as i32 - 1);
+            let lengths = _mm_sub_epi32(_mm_sub_epi32(ends, before), _mm_set1_epi32(1));
+            // Byte n - 1 - i of a word of n goes to place i; what would lie before the word is none.
+            let turns = _mm512_sub_epi8(_mm512_shuffle_epi8(_mm512_broadcast_i32x4(lengths), lanes), behind);
+            let turned = _mm512_shuffle_epi8(words, turns);
+            let there = _mm_test_epi32_mask(lengths, lengths);
+            let found = barrett_of_four(turned, rabin.modulus(), there);
+            // Sound: there is room for four units, and an unaligned store writes no more.
+            unsafe { _mm256_storeu_si256(into.as_mut_ptr().cast(), found) };
+            let mut beyond = _mm_cmpgt_epu32_mask(lengths, _mm_set1_epi32(16));
+            while beyond != 0 {
+                let lane = beyond.trailing_zeros() as usize;
+                let before = (there & !(u8::MAX << lane)).count_ones();
+                long[longs] =
+                    Long { unit: units as u32 + before, begin: begins[lane] as u32, end: rest[lane] };
+                longs += 1;
+                beyond &= beyond - 1;
+            }
+            units += there.count_ones() as usize;
+            (begin, rest) = (*fourth as usize + 1, others);
+        }
+        sixteens(bytes, begin, rest, rabin, into, long, Written { units, long: longs })
+    }
+
+    #[inline]
+    #[target_feature(enable = "sse2")]
+    fn load(bytes: &[u8]) -> __m128i {
+        assert!(bytes.len() == 16);
+        // Sound: there are sixteen bytes, and an unaligned load asks for no more.
+        unsafe { _mm_loadu_si128(bytes.as_ptr().cast()) }
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    fn four(a: __m128i, b: __m128i, c: __m128i, d: __m128i) -> __m512i {
+        let low = _mm256_inserti128_si256::<1>(_mm256_castsi128_si256(a), b);
+        let high = _mm256_inserti128_si256::<1>(_mm256_castsi128_si256(c), d);
+        _mm512_inserti64x4::<1>(_mm512_castsi256_si512(low), high)
+    }
 
     const PLACES: [u8; BLOCK] = {
         let (mut places, mut at) = ([0; BLOCK], 0);
@@ -111,45 +287,39 @@ mod x86 {
         places
     };
 
-    /// Sixteen at a time, some too many.
+    #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
+    pub fn ends_256(length: usize, begin: usize, inside: &[u64], ends: &mut [u32]) -> usize {
+        super::ends_portable(length, begin, inside, ends)
+    }
+
+    #[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,bmi1,bmi2,popcnt")]
+    pub fn ends_512(length: usize, begin: usize, inside: &[u64], ends: &mut [u32]) -> usize {
+        each_block!(length, begin, inside, ends, write)
+    }
+
+    /// Writes where the bits are: sixteen at a time, some too many.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,popcnt")]
-    pub fn write(bits: u64, at: u32, into: &mut [u32; BLOCK]) {
+    fn write(bits: u64, at: u32, into: &mut [u32; BLOCK]) {
         // Sound: there are 64 bytes, and an unaligned load asks for no more.
         let places = unsafe { _mm512_loadu_si512(PLACES.as_ptr().cast()) };
         let places = _mm512_maskz_compress_epi8(bits, places);
         let at = _mm512_set1_epi32(at as i32);
-        let parts = [
-            _mm512_castsi512_si128(places),
-            _mm512_extracti32x4_epi32::<1>(places),
-            _mm512_extracti32x4_epi32::<2>(places),
-            _mm512_extracti32x4_epi32::<3>(places),
-        ];
-        let enough = bits.count_ones().div_ceil(16) as usize;
-        for (part, into) in parts.into_iter().zip(into.as_chunks_mut::<16>().0).take(enough) {
-            let part = _mm512_add_epi32(_mm512_cvtepu8_epi32(part), at);
-            // Sound: there is room for sixteen numbers, and an unaligned store writes no more.
-            unsafe { _mm512_storeu_si512(into.as_mut_ptr().cast(), part) };
+        let [first, second, third, fourth] = into.as_chunks_mut::<16>().0 else { return };
+        write_sixteen(_mm512_castsi512_si128(places), at, first);
+        if bits.count_ones() > 16 {
+            write_sixteen(_mm512_extracti32x4_epi32::<1>(places), at, second);
+            write_sixteen(_mm512_extracti32x4_epi32::<2>(places), at, third);
+            write_sixteen(_mm512_extracti32x4_epi32::<3>(places), at, fourth);
         }
     }
-}
 
-/// The unit of a word of up to eight bytes, anything of another.
-#[inline]
-fn short(bytes: &[u8], length: usize) -> u64 {
-    let number = match bytes.first_chunk() {
-        Some(bytes) => u64::from_be_bytes(*bytes),
-        None => bytes.iter().rev().fold(0, |number, &byte| number >> 8 | u64::from(byte) << 56),
-    };
-    number >> (64_usize.wrapping_sub(8 * length) % 64)
-}
-
-fn unit(bytes: &[u8], length: usize, rabin: &Rabin) -> u64 {
-    match bytes.first_chunk() {
-        Some(bytes) if length <= 16 && carryless::is_there() => {
-            carryless::reduced(u128::from_be_bytes(*bytes) >> (128 - 8 * length), rabin.modulus())
-        }
-        _ => rabin.bytes(&bytes[..length]),
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    fn write_sixteen(places: __m128i, at: __m512i, into: &mut [u32; 16]) {
+        let places = _mm512_add_epi32(_mm512_cvtepu8_epi32(places), at);
+        // Sound: there is room for sixteen numbers, and an unaligned store writes no more.
+        unsafe { _mm512_storeu_si512(into.as_mut_ptr().cast(), places) };
     }
 }
 
