@@ -11,7 +11,6 @@ use sketchdb::{CommonShingle, Stats};
 struct Line<'s> {
     #[serde(flatten)]
     stats: &'s Stats,
-    #[serde(skip_serializing_if = "Option::is_none")]
     common: Option<Vec<Shingle>>,
 }
 

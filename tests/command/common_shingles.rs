@@ -42,7 +42,7 @@ fn what_all_pages_have_is_listed() {
     assert!(shares.iter().filter(|&&share| share == 1.0).count() > 150, "{shares:?}");
     let both: BTreeSet<u64> = sample("last.txt").intersection(&sample("template.txt")).copied().collect();
     assert_eq!(both.difference(&listed).count(), 0, "what the template has is common");
-    assert!(shell.json(&["stats", "db"])[0].get("common").is_none(), "only when asked for");
+    assert!(shell.json(&["stats", "db"])[0]["common"].is_null(), "only when asked for");
     shell.run(&["stats", "db", "--common", "0.5"]).exits(0);
     shell.run(&["stats", "db", "--common", "1.5"]).exits(2).says("share of common shingles 1.5");
 }
