@@ -23,14 +23,15 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! - [`Database`]: `create`, `open`, `add`, `add_batch`, `add_later`, `remove`, `expire`; `query`, `sweep`, `get`, `pairs`, `clusters`,
+//! - [`Database`]: `create`, `open`, `add`, `add_batch`, `add_later`, `see_later`, `remove`, `expire`; `query`, `sweep`, `get`, `pairs`, `clusters`,
 //!   `stats`;
 //!   `compact`, `rebuild`, `salvage`, `merge`, `export`, `import`, `verify`. It is `Send + Sync`; `add` takes `&self`.
 //! - [`Dedup`] says which documents of a collection to keep.
 //! - [`Params`] belong to the file, [`Options`] to the process.
 //! - [`Sketcher`] makes a [`Sketch`] of a text without any database; [`compare`] holds two of them side by side.
+//! - [`web`] makes the text of web pages, in any charset.
 //!
-//! The layers, each using only those before it: `text` → `sketch` → `index` → `store` → `db`. The file format is
+//! The layers, each using only those before it: `text`, `web` → `sketch` → `index` → `store` → `db`. The file format is
 //! described in `schema/format.md`.
 #![deny(unsafe_code)]
 #![warn(missing_docs)]
@@ -39,6 +40,7 @@ mod error;
 mod id;
 mod bits;
 mod text;
+pub mod web;
 mod sketch;
 mod index;
 mod store;
@@ -50,7 +52,8 @@ pub use db::{
     Accept, AddOptions, Added, Adding, Answer, Close, Cluster, ClusterOptions, ClusterRule, Clusters,
     Compacted, Compared, Confirm, CurvePoint, Damage, Database, Dedup, DedupOptions, Document, Duplicate,
     FoundBy, Keep, Kept, Match, Measure, Merged, Options, Pair, PairEvent, PairOptions, PairSummary, Params,
-    Policy, Progress, Query, RepresentativeRule, Salvaged, Shares, Stats, Stored, Verdict, Verified, compare,
+    Policy, Progress, Query, RepresentativeRule, Salvaged, Seeing, Shares, Stats, Stored, Verdict, Verified,
+    Visit, compare,
 };
 pub use error::{Error, Result};
 pub use id::{ClusterId, ContentHash, ContentId, DatabaseId, DocId};
