@@ -298,7 +298,7 @@ fn revisits_are_seen_again() {
         revisit("http://a.example/", after, None),
         revisit("http://b.example/", "2026-03-01T00:00:00Z", Some("http://a.example/")),
         revisit("http://c.example/", after, Some("http://d.example/")),
-        page,
+        page.clone(),
     ];
     let (shell, ran) = add("a.warc", archive.concat());
     let ran = ran.exits(0).says("2 revisits of pages that are not stored");
@@ -310,6 +310,9 @@ fn revisits_are_seen_again() {
     let stored = &shell.json(&["get", "db", a])[0];
     assert_eq!([&stored["first_seen"], &stored["last_seen"]], [before, "2026-03-01T00:00:00Z"]);
     shell.run(&["get", "db", "http://b.example/"]).exits(1);
+    let (own, ran) = add("a.warc", [page.clone(), revisit(a, after, None)].concat());
+    assert_eq!(ran.exits(0).column("verdict"), ["new", "unchanged"]);
+    assert_eq!(own.json(&["get", "db", a])[0]["last_seen"], after);
     // Who says when, says it of all.
     shell.run(&["add", "db", "a.warc", "--seen-at", "2027-01-01T00:00:00Z"]).exits(0);
     assert_eq!(shell.json(&["get", "db", a])[0]["last_seen"], "2027-01-01T00:00:00Z");
