@@ -23,15 +23,16 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! - [`Database`]: `create`, `open`, `seen_or_add`, `add`, `add_batch`, `add_later`, `flush`, `remove`, `expire`; `query`, `sweep`, `get`, `pairs`, `clusters`,
+//! - [`Database`]: `create`, `open`, `seen_or_add`, `add`, `add_batch`, `add_later`, `see_later`, `flush`, `remove`, `expire`; `query`, `sweep`, `get`, `pairs`, `clusters`,
 //!   `stats`;
 //!   `compact`, `rebuild`, `salvage`, `merge`, `export`, `import`, `verify`. It is `Send + Sync`; `add` takes `&self`.
 //! - [`Database::seen_or_add`] is a crawler's seen-before store: one call for a fetched page, a [`Sighting`] back.
 //! - [`Dedup`] says which documents of a collection to keep.
 //! - [`Params`] belong to the file, [`Options`] to the process.
 //! - [`Sketcher`] makes a [`Sketch`] of a text without any database; [`compare`] holds two of them side by side.
+//! - [`web`] makes the text of web pages, in any charset.
 //!
-//! The layers, each using only those before it: `text` → `sketch` → `index` → `store` → `db`. The file format is
+//! The layers, each using only those before it: `text`, `web` → `sketch` → `index` → `store` → `db`. The file format is
 //! described in `schema/format.md`.
 #![deny(unsafe_code)]
 #![warn(missing_docs)]
@@ -40,6 +41,7 @@ mod error;
 mod id;
 mod bits;
 mod text;
+pub mod web;
 mod sketch;
 mod index;
 mod store;
@@ -52,7 +54,7 @@ pub use db::{
     Clusters, CommonShingle, CommonShingles, Compacted, Compared, Confirm, CurvePoint, Damage, Database,
     Dedup, DedupOptions, Document, Duplicate, Durability, FoundBy, Keep, Kept, Match, Measure, Merged,
     Options, Pair, PairEvent, PairOptions, PairSummary, Params, Policy, Progress, Query, RepresentativeRule,
-    Salvaged, Shares, Sighting, Stats, Stored, Swept, Verdict, Verified, compare,
+    Salvaged, Seeing, Shares, Sighting, Stats, Stored, Swept, Verdict, Verified, Visit, compare,
 };
 pub use error::{Error, Result};
 pub use id::{ClusterId, ContentHash, ContentId, DatabaseId, DocId};

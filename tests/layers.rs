@@ -4,10 +4,15 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The layers, lowest first; files and folders of `src`.
-const LAYERS: [&str; 10] =
-    ["error", "id", "bits", "text", "sketch", "index", "store", "db", "fuzzing", "cli"];
+const LAYERS: [&str; 11] =
+    ["error", "id", "bits", "text", "web", "sketch", "index", "store", "db", "fuzzing", "cli"];
 /// What may be named in one place only.
-const HOMES: [(&str, &str); 4] = [
+const HOMES: [(&str, &str); 9] = [
+    ("dom_smoothie", "src/web/main_content.rs"),
+    ("html5ever", "src/web/"),
+    ("encoding_rs", "src/web/"),
+    ("chardetng", "src/web/charset.rs"),
+    ("httparse", "src/cli/input/warc/http.rs"),
     ("bincode", "src/store/record.rs"),
     ("redb", "src/store/"),
     ("roaring", "src/store/"),

@@ -8,7 +8,7 @@ use crate::pipeline::{self, Event, Meter, Sketched};
 use crate::progress::Progress;
 use crate::say::visible;
 use serde::Serialize;
-use sketchdb::{AddOptions, Added, Database, Document, Error, Params, Verdict};
+use sketchdb::{AddOptions, Added, Database, Document, Error, Params, Verdict, Visit};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -34,12 +34,13 @@ pub fn run(verb: &Add, common: &Common) -> Ended {
     let mut adding = Adding {
         db: &db,
         options: verb.options(),
-        seen_at: verb.seen_at(),
+        seen_at: Box::new(verb.seen_at()),
         json: common.json,
         output: Output::new(),
         progress: Progress::new(common, Some(&verb.inputs)),
         counts: [0; Adding::COUNTED.len()],
         bounded: 0,
+        unknown: 0,
         waiting: Vec::new(),
         weight: 0,
         most: (common.memory >> 16).clamp(FEWEST_DOCUMENTS, COMMIT_DOCUMENTS),
@@ -82,16 +83,49 @@ fn open(verb: &Add, common: &Common) -> Result<Database, Error> {
     Ok(db)
 }
 
+/// Waits for what was begun.
+type Wait<'a> = Box<dyn FnOnce() -> Result<Vec<Option<Added>>, Error> + 'a>;
+
+/// What waits for a commit.
+enum Came {
+    Document(Document),
+    Visit(Visit),
+}
+
+impl Came {
+    fn key(&self) -> &str {
+        match self {
+            Came::Document(document) => &document.key,
+            Came::Visit(visit) => &visit.key,
+        }
+    }
+
+    fn is_document(&self) -> bool {
+        matches!(self, Came::Document(_))
+    }
+
+    fn document(self) -> Option<Document> {
+        if let Came::Document(document) = self { Some(document) } else { None }
+    }
+
+    fn visit(self) -> Option<Visit> {
+        if let Came::Visit(visit) = self { Some(visit) } else { None }
+    }
+}
+
 struct Adding<'a> {
     db: &'a Database,
     options: AddOptions,
-    seen_at: Option<u64>,
+    /// When a document was seen that may say it itself.
+    seen_at: Box<dyn Fn(Option<u64>) -> Option<u64>>,
     json: bool,
     output: Output,
     progress: Progress,
     counts: [u64; Adding::COUNTED.len()],
     bounded: u64,
-    waiting: Vec<Document>,
+    /// Pages that were seen again and are not stored.
+    unknown: u64,
+    waiting: Vec<Came>,
     /// Contents that the waiting documents may bring.
     weight: usize,
     /// The weight at which they are committed.
@@ -111,10 +145,16 @@ impl Adding<'_> {
 
     fn take(&mut self, event: Event<Sketched>, meter: &Meter) -> Result<(), Stop> {
         match event {
-            Event::Done(Sketched { key, sketch, .. }) => {
+            Event::Done(Sketched { key, sketch, seen_at, .. }) => {
                 self.progress.replaced(&key, sketch.replaced);
                 self.weight += 1 + sketch.passages.len();
-                self.waiting.push(Document { key, sketch, seen_at: self.seen_at });
+                let seen_at = (self.seen_at)(seen_at);
+                self.waiting.push(Came::Document(Document { key, sketch, seen_at }));
+            }
+            Event::Revisit(visit) => {
+                let seen_at = (self.seen_at)(visit.seen_at);
+                self.weight += 1;
+                self.waiting.push(Came::Visit(Visit { seen_at, ..visit }));
             }
             Event::Problem(problem) => self.progress.problem(&problem),
             Event::Idle => self.progress.redraw(meter),
@@ -124,17 +164,45 @@ impl Adding<'_> {
     }
 
     fn commit(&mut self, meter: &Meter) -> Result<(), Stop> {
-        let documents = std::mem::take(&mut self.waiting);
+        let waiting = std::mem::take(&mut self.waiting);
         self.weight = 0;
-        let keys: Vec<String> = documents.iter().map(|document| document.key.clone()).collect();
-        let added = self.db.add_batch(documents, self.options)?;
+        let keys: Vec<String> = waiting.iter().map(|came| came.key().to_owned()).collect();
+        let added = self.added(waiting)?;
         self.committed = Instant::now();
         for (key, added) in keys.iter().zip(&added) {
-            self.progress.step(meter);
-            self.tell(key, added)?;
+            match added {
+                Some(added) => {
+                    self.progress.step(meter);
+                    self.tell(key, added)?;
+                }
+                None => self.unknown += 1,
+            }
         }
         self.output.flush()?;
         Ok(())
+    }
+
+    /// The verdicts, once all are durable: one commit for all that came, in order.
+    fn added(&self, waiting: Vec<Came>) -> Result<Vec<Option<Added>>, Error> {
+        let mut begun: Vec<Wait> = Vec::new();
+        let mut waiting = waiting.into_iter().peekable();
+        while let Some(next) = waiting.peek() {
+            match next {
+                Came::Document(_) => {
+                    let documents =
+                        std::iter::from_fn(|| waiting.next_if(Came::is_document)).filter_map(Came::document);
+                    let adding = self.db.add_later(documents.collect(), self.options)?;
+                    begun.push(Box::new(|| Ok(adding.wait()?.into_iter().map(Some).collect())));
+                }
+                Came::Visit(_) => {
+                    let visits = std::iter::from_fn(|| waiting.next_if(|came| !came.is_document()));
+                    let seeing = self.db.see_later(visits.filter_map(Came::visit).collect())?;
+                    begun.push(Box::new(|| seeing.wait()));
+                }
+            }
+        }
+        let ended: Vec<_> = begun.into_iter().map(|wait| wait()).collect::<Result<_, _>>()?;
+        Ok(ended.into_iter().flatten().collect())
     }
 
     fn tell(&mut self, key: &str, added: &Added) -> Result<(), Stop> {
@@ -165,6 +233,9 @@ impl Adding<'_> {
                 "{} verdicts were bounded: the document shares a term with more than 256 others, of which 16 were compared",
                 self.bounded
             ));
+        }
+        if self.unknown > 0 {
+            self.progress.warn(&format!("{} revisits of pages that are not stored", self.unknown));
         }
         let parts: Vec<(u64, &str)> =
             self.counts.iter().copied().zip(Self::COUNTED.iter().map(|verdict| verdict.name())).collect();

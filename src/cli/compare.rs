@@ -56,10 +56,11 @@ pub fn run(verb: &Compare, common: &Common) -> Ended {
 }
 
 fn read(path: &str, sketcher: &mut Sketcher, progress: &mut Progress) -> Option<Sketch> {
-    let read = input::read_file(path, &mut |chunk| sketcher.update(chunk));
-    let sketch = sketcher.finish();
+    let read = input::read_file(path, sketcher.extraction(), &mut |chunk| sketcher.update(chunk));
+    let mut sketch = sketcher.finish();
     match read {
-        Ok(()) => {
+        Ok(replaced) => {
+            sketch.replaced += replaced;
             progress.replaced(path, sketch.replaced);
             Some(sketch)
         }

@@ -1,6 +1,7 @@
 //! Creation options → parameters of a database.
 
 use clap::{Args, ValueEnum};
+use sketchdb::web::Extraction;
 use sketchdb::{
     ClusterRule, EditParams, Error, Kept, Params, RepresentativeRule, Result, Shingling, Unit, Weights,
 };
@@ -54,6 +55,9 @@ pub struct Creation {
     /// What stands for a cluster that is formed greedily: its first member, or the most popular values [default: first]
     #[arg(long, value_name = "first|popular")]
     representative: Option<RepresentativeArg>,
+    /// What of an HTML page is its text: the main content, all that a browser shows, or the page with its tags [default: main]
+    #[arg(long, value_name = "main|text|raw")]
+    html: Option<HtmlArg>,
     /// Store these sketches only, and the indexes that they feed [default: sample,signature,simhash,edit]
     #[arg(long, value_name = "LIST")]
     keep_sketches: Option<Kept>,
@@ -78,6 +82,13 @@ enum ClustersArg {
 enum RepresentativeArg {
     First,
     Popular,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum HtmlArg {
+    Main,
+    Text,
+    Raw,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -124,6 +135,12 @@ impl Creation {
             WeightsArg::One => Weights::One,
         });
         set(&mut params.sketch.weights, weights);
+        let html = self.html.map(|html| match html {
+            HtmlArg::Main => Extraction::Main,
+            HtmlArg::Text => Extraction::Text,
+            HtmlArg::Raw => Extraction::Raw,
+        });
+        set(&mut params.sketch.html, html);
         let rule = self.clusters.map(|clusters| match clusters {
             ClustersArg::Components => ClusterRule::Components,
             ClustersArg::Greedy => ClusterRule::Greedy,

@@ -151,6 +151,7 @@ impl Deduping {
                 self.lines.push(line);
                 self.waiting.push(Document { key, sketch, seen_at });
             }
+            Event::Revisit(_) => {}
             Event::Problem(problem) => self.progress.problem(&problem),
             Event::Idle => self.progress.redraw(meter),
         }

@@ -6,10 +6,10 @@
 
 use crate::args::{Common, Inputs};
 use crate::budget::Budget;
-use crate::input::{self, Fields, Piece, Problem, Walk};
+use crate::input::{self, Fields, Piece, Problem, Reading, Tally, Walk};
 use crate::kept::{Kept, Spilling};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded, unbounded};
-use sketchdb::{Error, Sketch, Sketcher};
+use sketchdb::{Error, Sketch, Sketcher, Visit};
 use std::collections::BTreeMap;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -45,6 +45,8 @@ pub struct Sketched {
 pub enum Event<T> {
     /// The next result.
     Done(T),
+    /// A page was seen again, of which the input has no text.
+    Revisit(Visit),
     /// The next input could not be read.
     Problem(Problem),
     /// Nothing has come for a while: time to write out what waits.
@@ -56,6 +58,7 @@ impl<T> Event<T> {
     pub fn map<U>(self, make: impl FnOnce(T) -> U) -> Event<U> {
         match self {
             Event::Done(done) => Event::Done(make(done)),
+            Event::Revisit(visit) => Event::Revisit(visit),
             Event::Problem(problem) => Event::Problem(problem),
             Event::Idle => Event::Idle,
         }
@@ -66,6 +69,7 @@ impl<T> Event<T> {
 #[derive(Default)]
 pub struct Meter {
     pub bytes: AtomicU64,
+    pub tally: Tally,
 }
 
 struct Chunk<P> {
@@ -92,9 +96,10 @@ pub fn run<T: Send, E: From<Error>>(
         text: inputs.text_field.clone(),
         time: inputs.time_field.clone(),
     };
+    let reading = Reading { fields, extraction: sketcher.extraction() };
     let tokens = (common.memory >> 21).clamp(FEWEST_TOKENS, TOKENS);
     let (pieces_in, pieces) = bounded::<Chunk<Piece>>(tokens);
-    let (results, results_out) = unbounded::<Chunk<Result<T, Problem>>>();
+    let (results, results_out) = unbounded::<Chunk<Event<T>>>();
     let (tokens_in, tokens_out) = bounded::<()>(tokens);
     let (going_on, stopped) = bounded::<()>(0);
     for _ in 0..tokens {
@@ -103,7 +108,7 @@ pub fn run<T: Send, E: From<Error>>(
     // An eighth of the memory: the caches take the rest.
     let budget = Arc::new(Budget::new(common.memory / 8));
     let new_worker = || Worker {
-        fields: &fields,
+        reading: &reading,
         keep_lines: inputs.keep_lines,
         meter,
         work: &work,
@@ -180,7 +185,7 @@ fn next_chunk(pieces: &Receiver<Chunk<Piece>>, stopped: &Receiver<()>) -> Option
 
 /// What a worker thread has at hand.
 struct Worker<'a, W> {
-    fields: &'a Fields,
+    reading: &'a Reading,
     /// Whether a document's JSON line is handed on with it.
     keep_lines: bool,
     meter: &'a Meter,
@@ -191,7 +196,10 @@ struct Worker<'a, W> {
 
 impl<T, W: Fn(Sketched) -> T> Worker<'_, W> {
     /// Makes of a piece what it is for, `None` of one that is no document. One that brings the worker down harms no other.
-    fn run(&mut self, piece: Piece) -> Option<Result<T, Problem>> {
+    fn run(&mut self, piece: Piece) -> Option<Event<T>> {
+        if let Piece::Revisit(visit) = piece {
+            return Some(Event::Revisit(visit));
+        }
         let place = piece.place();
         let done =
             catch_unwind(AssertUnwindSafe(|| self.sketch(piece).map(|sketched| sketched.map(self.work))));
@@ -199,12 +207,15 @@ impl<T, W: Fn(Sketched) -> T> Worker<'_, W> {
             self.sketcher = self.fresh.clone();
             Err(Problem::new(place, "an internal error; please report this document"))
         });
-        done.transpose()
+        match done {
+            Ok(done) => done.map(Event::Done),
+            Err(problem) => Some(Event::Problem(problem)),
+        }
     }
 
     fn sketch(&mut self, piece: Piece) -> Result<Option<Sketched>, Problem> {
         let counted = !matches!(piece, Piece::File { .. });
-        let (sketcher, meter) = (&mut self.sketcher, self.meter);
+        let (sketcher, meter, tally) = (&mut self.sketcher, self.meter, &self.meter.tally);
         let mut take = |chunk: &[u8]| {
             sketcher.update(chunk);
             if !counted {
@@ -214,13 +225,13 @@ impl<T, W: Fn(Sketched) -> T> Worker<'_, W> {
         let (read, line) = match piece {
             Piece::Line { ref bytes, .. } if self.keep_lines => {
                 let line = Kept::Held(bytes.clone());
-                (input::read(piece, self.fields, &mut take), Some(Ok(line)))
+                (input::read(piece, self.reading, tally, &mut take), Some(Ok(line)))
             }
             Piece::Long { line, place } if self.keep_lines => {
                 let mut line = Spilling::new(line);
-                (input::read_long(&mut line, &place, self.fields, &mut take), Some(line.kept()))
+                (input::read_long(&mut line, &place, &self.reading.fields, &mut take), Some(line.kept()))
             }
-            other => (input::read(other, self.fields, &mut take), None),
+            other => (input::read(other, self.reading, tally, &mut take), None),
         };
         let mut sketch = self.sketcher.finish();
         let sketched = read?.map(|read| {
@@ -277,7 +288,15 @@ impl Walker {
         let count = |read| {
             self.meter.bytes.fetch_add(read, Ordering::Relaxed);
         };
-        let mut walk = Walk::new(&self.inputs, &self.own, self.held, &count, self.stopped.clone(), &mut sink);
+        let mut walk = Walk::new(
+            &self.inputs,
+            &self.own,
+            self.held,
+            &count,
+            &self.meter.tally,
+            self.stopped.clone(),
+            &mut sink,
+        );
         if self.inputs.inputs.iter().all(|input| walk.input(input)) {
             pass_on(&mut waiting);
         }
@@ -285,7 +304,7 @@ impl Walker {
 }
 
 fn in_order<T, E>(
-    results: Receiver<Chunk<Result<T, Problem>>>,
+    results: Receiver<Chunk<Event<T>>>,
     tokens: Sender<()>,
     budget: &Budget,
     take: &mut impl FnMut(Event<T>) -> Result<(), E>,
@@ -303,7 +322,7 @@ fn in_order<T, E>(
             // The walk may have ended: nobody waits for the token then.
             let _ = tokens.try_send(());
             for piece in pieces {
-                take(piece.map_or_else(Event::Problem, Event::Done))?;
+                take(piece)?;
             }
             budget.give(bytes);
         }

@@ -77,7 +77,7 @@ impl Progress {
         if count > 0 {
             self.replaced += 1;
             if self.replaced <= 10 {
-                self.warn(&format!("{}: {count} ill-formed UTF-8 sequences replaced", visible(key)));
+                self.warn(&format!("{}: {count} ill-formed sequences replaced", visible(key)));
             }
         }
     }
@@ -105,7 +105,10 @@ impl Progress {
             return;
         }
         if self.replaced > 10 {
-            say(&format!("sketchdb: {} documents had ill-formed UTF-8 replaced", self.replaced));
+            say(&format!("sketchdb: {} documents had ill-formed sequences replaced", self.replaced));
+        }
+        if let Some(said) = meter.tally.said() {
+            say(&format!("sketchdb: {said}"));
         }
         let took = self.began.elapsed().max(Duration::from_millis(1));
         let bytes = meter.bytes.load(Ordering::Relaxed) as f64 / 1e6;

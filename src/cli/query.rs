@@ -115,7 +115,7 @@ fn read_sketches(
         Err(problem) => return take(Event::Problem(problem)),
     };
     for (number, line) in (1..).zip(bounded_lines(opened, MOST_LINE)) {
-        let place = Place { file: file.into(), line: number };
+        let place = Place { file: file.into(), at: number };
         let line = match line {
             Ok(line) => line.whole(MOST_LINE),
             Err(error) => return take(Event::Problem(Problem::new(place, error))),
@@ -162,6 +162,7 @@ impl Telling {
                     (false, false) => self.tell(&key, &answer)?,
                 }
             }
+            Event::Revisit(_) => {}
             Event::Problem(problem) => self.progress.problem(&problem),
             Event::Idle => {
                 self.output.flush()?;

@@ -73,7 +73,7 @@ impl Removing<'_> {
             Err(problem) => return Ok(Err(problem)),
         };
         for (number, line) in (1..).zip(bounded_lines(opened, MOST_LINE)) {
-            let place = Place { file: file.into(), line: number };
+            let place = Place { file: file.into(), at: number };
             match line.map(|line| line.whole(MOST_LINE)) {
                 Ok(Ok(line)) => self.take_line(&line, &place)?,
                 Ok(Err(what)) => self.problem(&Problem::new(place, what)),

@@ -31,6 +31,7 @@ pub fn run(verb: &SketchArgs, common: &Common) -> Ended {
                     progress.replaced(&line.key, replaced);
                     output.json(&line)?;
                 }
+                Event::Revisit(_) => {}
                 Event::Problem(problem) => progress.problem(&problem),
                 Event::Idle => output.flush()?,
             }

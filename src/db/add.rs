@@ -333,7 +333,7 @@ impl Batch<'_> {
 }
 
 impl Added {
-    fn unchanged(id: DocId, cluster: ClusterId) -> Self {
+    pub(super) fn unchanged(id: DocId, cluster: ClusterId) -> Self {
         let (of, resemblance, containment) = (None, None, None);
         let (id, verdict, cluster) = (Some(id), Verdict::Unchanged, Some(cluster));
         Added { id, verdict, of, resemblance, containment, cluster, bounded: false }

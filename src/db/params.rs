@@ -5,8 +5,9 @@ use crate::error::{Error, Result};
 use crate::index::indexing::Indexing;
 use crate::index::{Bands, TableDesign};
 use crate::sketch::{SketchParams, Sketcher};
+use crate::web::text_of;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// What fixes the sketches and the indexes of a database.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -149,20 +150,27 @@ impl Params {
         serde_json::to_value(self).expect("parameters are plain values")
     }
 
-    /// Reads the stored form. A parameter that this build does not know is an error: it would be ignored.
+    /// Reads the stored form. A parameter that this build does not know is an error: it would be ignored; so is one that is
+    /// not there, of a build that did not know it.
     pub fn from_json(bytes: &[u8]) -> Result<Self> {
         let corrupt = |error: serde_json::Error| Error::corrupt("parameters", error);
         let value: Value = serde_json::from_slice(bytes).map_err(corrupt)?;
+        let incompatible = |name: &str, expected: &str, found: String| Error::Incompatible {
+            name: name.into(),
+            expected: expected.into(),
+            found,
+        };
+        let ours = Params::default().to_json();
+        let missing = |object: &Map<String, Value>| names(&ours).find(|name| !object.contains_key(*name));
+        if let Some(name) = value.as_object().and_then(missing) {
+            return Err(incompatible(name, "a value", "nothing".into()));
+        }
         let params: Params = serde_json::from_value(value.clone()).map_err(corrupt)?;
         let known = params.to_json();
         if let Some((name, found)) =
             value.as_object().and_then(|all| all.iter().find(|p| known.get(p.0).is_none()))
         {
-            return Err(Error::Incompatible {
-                name: name.clone(),
-                expected: "no such parameter".into(),
-                found: found.to_string(),
-            });
+            return Err(incompatible(name, "no such parameter", found.to_string()));
         }
         params.check().map_err(|error| Error::corrupt("parameters", error))?;
         Ok(params)
@@ -183,8 +191,17 @@ impl Params {
         for address in self.indexing()?.addresses(self.keep_sketches.indexed(&sketch)) {
             hasher.update(&address.bits().to_le_bytes());
         }
+        let page = known_page();
+        for bytes in [page.as_bytes(), KNOWN_JAPANESE] {
+            hasher.update(text_of(bytes, "", self.sketch.html).unwrap_or_default().as_bytes());
+        }
         Ok(hasher.finalize().as_bytes()[..16].to_vec())
     }
+}
+
+/// The names of an object's fields.
+fn names(value: &Value) -> impl Iterator<Item = &str> {
+    value.as_object().into_iter().flat_map(Map::keys).map(String::as_str)
 }
 
 /// A text that meets every rule of the canonical form: scripts, cases, widths, marks, separators.
@@ -193,6 +210,22 @@ fn known_text() -> String {
     words
         + "Ünïcödé ＦＵＬＬ ﬁ e\u{301} 漢字かなカナ ภาษาไทย 한국어 русский עברית العربية ①½ \u{1F600}\u{FE0F}\r\n İI"
 }
+
+/// A page whose text, main content and source differ, with what HTML may have in it.
+fn known_page() -> String {
+    let links: String = (0..40).map(|i| format!("<li><a href='{i}.html'>Another page {i}</a>")).collect();
+    let prose: String =
+        (0..60).map(|i| format!("word{}, and &lt;more&gt;&nbsp;of <b>it</b>. ", i * i % 53)).collect();
+    format!(
+        "<!DOCTYPE html><title>T</title><style>p {{}}</style><nav><ul>{links}</ul></nav><script>'<p>no</p>'</script>\
+         <div id=content><h1>Heading</h1><p>{prose}<p>{prose}<table><tr><td>1<td>2</table><pre>a\n  b</pre></div>\
+         <noscript>no</noscript><!-- no --><footer>End &copy; <img alt=no></footer>"
+    )
+}
+
+/// A page in Shift_JIS that does not say so.
+const KNOWN_JAPANESE: &[u8] =
+    b"<html><p>\x93\xFA\x96\x7B\x8C\xEA\x82\xCC\x95\xB6\x8F\xCD\x82\xC5\x82\xB7\x81\x42\x82\xB1\x82\xEA\x82\xCD\x95\xB6\x8E\x9A</p>";
 
 pub(crate) fn check_share(name: &str, value: f64) -> Result<()> {
     match value > 0.0 && value <= 1.0 {
@@ -204,6 +237,7 @@ pub(crate) fn check_share(name: &str, value: f64) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::web::Extraction;
 
     #[test]
     fn the_stored_form_comes_back() {
@@ -221,6 +255,14 @@ mod tests {
     }
 
     #[test]
+    fn parameters_of_builds_that_had_fewer_are_refused() {
+        let mut value = Params::default().to_json();
+        value.as_object_mut().unwrap().remove("html");
+        let refused = Params::from_json(&serde_json::to_vec(&value).unwrap());
+        assert!(matches!(refused, Err(Error::Incompatible { name, .. }) if name == "html"));
+    }
+
+    #[test]
     fn differing_parameters_are_named() {
         let other = Params { hamming_tables: 10, ..Params::default() };
         let refused = Params::default().check_same(&other).unwrap_err();
@@ -235,10 +277,18 @@ mod tests {
                 ..Params::default()
             })
             .iter()
+            .chain(
+                [Extraction::Text, Extraction::Raw]
+                    .map(|html| Params {
+                        sketch: SketchParams { html, ..SketchParams::default() },
+                        ..Params::default()
+                    })
+                    .iter(),
+            )
             .chain([&Params { threshold: 0.5, ..Params::default() }])
             .map(|params| params.known_answer().unwrap())
             .collect();
         answers.dedup();
-        assert_eq!(answers.len(), 3);
+        assert_eq!(answers.len(), 5);
     }
 }

@@ -4,10 +4,11 @@
 //! and the same everywhere. It carries every parameter: sketches made with others are refused.
 
 use super::edit::EditSignature;
+use super::params::SketchParams;
 use super::sample::Sample;
 use super::signature::Signature;
 use super::simhash::Simhash;
-use super::sketcher::{Sketch, SketchParams};
+use super::sketcher::Sketch;
 use crate::error::{Error, Result};
 use crate::id::ContentHash;
 use serde::{Deserialize, Serialize};

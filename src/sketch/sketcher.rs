@@ -1,97 +1,24 @@
 //! All sketches of one text, in one pass over chunks of any size.
 
-use super::edit::{EditBuilder, EditParams, EditSignature};
+use super::edit::{EditBuilder, EditSignature};
 use super::occurrence::Occurrences;
+use super::params::{SketchParams, Weights};
 use super::passage::{Passage, Windows};
 use super::retained::Retained;
 use super::sample::Sample;
 use super::signature::{Bins, Signature};
 use super::simhash::{Simhash, Votes};
 use super::track::Track;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::id::ContentHash;
 use crate::text::canonical::Canonical;
 use crate::text::decode::Decoder;
 use crate::text::feature::Features;
 use crate::text::kernel::{self, mixing};
 use crate::text::rabin::{Rabin, mix};
-use crate::text::shingle::{Shingler, Shingling};
+use crate::text::shingle::Shingler;
 use crate::text::token::{Tokeniser, Unit};
-use serde::{Deserialize, Serialize};
-
-/// What fixes a sketch: two sketches compare only when these are equal.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SketchParams {
-    /// How texts are cut into shingles; `words:5` by default.
-    pub shingle: Shingling,
-    /// Values of a sample, 16 to 65,536; 256 by default.
-    pub sample: usize,
-    /// Entries of a signature, 1 to 4,096; 128 by default.
-    pub minhashes: usize,
-    /// Whether repeated shingles count each (Broder's option A) or once (option B, the default).
-    pub labelled: bool,
-    /// The features of the simhash; `words:2` by default.
-    pub simhash: Shingling,
-    /// How features are weighted.
-    pub weights: Weights,
-    /// Compression rate and neighbourhood of the edit signature; `100:4` by default.
-    pub edit: EditParams,
-    /// Also sketch windows of this many tokens, 16 to 65,536.
-    pub passages: Option<u32>,
-    /// Draws the Rabin polynomial and the permutations.
-    pub seed: u64,
-}
-
-/// How the features of a simhash are weighted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Weights {
-    /// By how often they occur.
-    #[default]
-    Tf,
-    /// All alike.
-    One,
-}
-
-impl Default for SketchParams {
-    fn default() -> Self {
-        let shingling = |width| Shingling::new(Unit::Words, width).expect("a width within 1..=64");
-        SketchParams {
-            shingle: shingling(5),
-            labelled: false,
-            sample: 256,
-            minhashes: 128,
-            simhash: shingling(2),
-            weights: Weights::Tf,
-            edit: EditParams::default(),
-            passages: None,
-            seed: 1,
-        }
-    }
-}
-
-impl SketchParams {
-    /// Checks every value against its range.
-    pub fn check(&self) -> Result<()> {
-        let within = |name: &str, value: usize, least: usize, most: usize| match value {
-            v if (least..=most).contains(&v) => Ok(()),
-            v => Err(Error::invalid(format!("{name} {v}"), format!("must lie in {least}..={most}"))),
-        };
-        within("sample", self.sample, 16, 65_536)?;
-        within("minhashes", self.minhashes, 1, 4_096)?;
-        if let Some(tokens) = self.passages {
-            within("passages", tokens as usize, 16.max(2 * self.shingle.width() as usize), 65_536)?;
-        }
-        let bytes = [self.shingle, self.simhash].map(|shingling| shingling.unit() == Unit::Bytes);
-        if bytes[0] != bytes[1] {
-            return Err(Error::invalid(
-                format!("shingle {} with simhash {}", self.shingle, self.simhash),
-                "raw bytes have no words: cut both into bytes, or neither",
-            ));
-        }
-        Ok(())
-    }
-}
+use crate::web::Extraction;
 
 /// All that is kept of a text.
 #[derive(Clone, Debug, PartialEq)]
@@ -128,6 +55,7 @@ pub struct Sketch {
 #[derive(Clone, Debug)]
 pub struct Sketcher {
     size: usize,
+    extraction: Option<Extraction>,
     rabin: Rabin,
     /// Of the hashes of shingles.
     key: u64,
@@ -170,6 +98,11 @@ impl Sketcher {
         kernel::level().name()
     }
 
+    /// What its texts are of pages; see [`SketchParams::extraction`].
+    pub fn extraction(&self) -> Option<Extraction> {
+        self.extraction
+    }
+
     /// A sketcher for these parameters.
     pub fn new(params: &SketchParams) -> Result<Self> {
         params.check()?;
@@ -177,6 +110,7 @@ impl Sketcher {
         let key = |number: u64| mix(mix(params.seed).wrapping_add(number));
         Ok(Sketcher {
             size: params.sample,
+            extraction: params.extraction(),
             key: key(1),
             decoder: Decoder::default(),
             canonical: Canonical::new(),
@@ -338,6 +272,8 @@ fn content_hash(hasher: &blake3::Hasher) -> ContentHash {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Error;
+    use crate::text::shingle::Shingling;
 
     fn sketcher() -> Sketcher {
         Sketcher::new(&SketchParams::default()).unwrap()

@@ -1,11 +1,11 @@
 //! The stages of sketching, each on its own, for the bench that tells where the time goes.
 
 use super::edit::{EditBuilder, EditParams};
+use super::params::SketchParams;
 use super::retained::Retained;
 use super::sample::Sample;
 use super::signature::Bins;
 use super::simhash::Votes;
-use super::sketcher::SketchParams;
 use crate::text::canonical::Canonical;
 use crate::text::decode::Decoder;
 use crate::text::feature::Features;

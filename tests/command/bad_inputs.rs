@@ -83,11 +83,11 @@ fn missing_files_are_named_and_their_neighbours_stored() {
 }
 
 #[test]
-fn archives_of_a_later_version_are_named() {
+fn what_is_no_archive_is_named() {
     let shell = Shell::new();
     shell.write("a.warc.gz", "x");
     shell.write("b.txt", "one");
-    let ran = shell.run(&["--json", "add", "db", "a.warc.gz", "b.txt"]).exits(3).says("a.warc.gz: ");
+    let ran = shell.run(&["--json", "add", "db", "a.warc.gz", "b.txt"]).exits(3).says("a.warc.gz:0: ");
     assert_eq!(ran.column("key"), ["b.txt"]);
 }
 

@@ -15,6 +15,7 @@ const OPTIONS: &[(&str, &str, &str, &str)] = &[
     ("--weights", "weights", "one", "tf"),
     ("--edit", "edit", "50:8", "100:4"),
     ("--passages", "passages", "100", "200"),
+    ("--html", "html", "text", "raw"),
     ("--seed", "seed", "18446744073709551615", "1"),
 ];
 

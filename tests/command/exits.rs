@@ -79,18 +79,6 @@ fn wrong_usage_is_2() {
 }
 
 #[test]
-fn what_comes_later_is_2_and_says_so() {
-    let shell = Shell::new();
-    shell.database("db", &[("a", "text")]);
-    shell.write("a.txt", "text");
-    for line in ["create new --html main", "add db - --format warc"] {
-        let args: Vec<&str> = line.split(' ').collect();
-        shell.run(&args).exits(2).gives_nothing().says("not in this version yet");
-    }
-    assert!(!shell.path("new").exists());
-}
-
-#[test]
 fn unreadable_inputs_are_3_and_win_over_nothing_found() {
     let shell = Shell::new();
     shell.write("a.txt", "one two three four five six");

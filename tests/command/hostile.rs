@@ -87,7 +87,7 @@ fn what_is_said_of_an_input_cannot_move_the_cursor() {
     let shell = Shell::new();
     shell.database("db", &[("a", "one two three four")]);
     let red = "no\u{1b}[31mRED";
-    shell.write(&format!("{red}.txt"), b"one \xFF");
+    shell.write(&format!("{red}.txt"), b"\xC3\xA9\xC3\xA9 one \xFF");
     let feed = |args: &[&str]| shell.feed(args, format!("{red}\n"));
     for ran in [
         feed(&["add", "new", "-", "--format", "paths"]).exits(3),

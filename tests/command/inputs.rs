@@ -111,9 +111,9 @@ fn stdin_is_one_input_among_others() {
 #[test]
 fn bytes_that_are_no_utf8_are_replaced_with_a_warning() {
     let shell = Shell::new();
-    shell.write("a.txt", b"one \xFF two \xFE");
-    shell.write("b.jsonl", b"{\"id\":\"b\",\"text\":\"one \xFF two\"}\n");
-    shell.write("c.txt", "one \u{FFFD} two \u{FFFD}");
+    shell.write("a.txt", b"\xC3\xA9\xC3\xA9\xC3\xA9 one \xFF two \xFE");
+    shell.write("b.jsonl", b"{\"id\":\"b\",\"text\":\"\xC3\xA9\xC3\xA9\xC3\xA9 one \xFF two\"}\n");
+    shell.write("c.txt", "ééé one \u{FFFD} two \u{FFFD}");
     let ran = shell.run(&["--json", "add", "db", "a.txt", "b.jsonl", "c.txt"]).exits(0);
     let ran = ran.says("a.txt: 2 ill-formed").says("b: 1 ill-formed").keeps_silent_of("c.txt");
     assert_eq!(ran.column("of"), ["null", "a.txt", "a.txt"]);

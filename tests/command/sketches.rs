@@ -37,7 +37,7 @@ fn a_line_a_document_carries_every_parameter() {
     for line in lines {
         let expected = serde_json::json!({
             "shingle": "words:5", "sample": 256, "minhashes": 128, "labelled": false, "simhash": "words:2",
-            "weights": "one", "edit": "100:4", "passages": 100, "seed": 7
+            "weights": "one", "edit": "100:4", "passages": 100, "html": "main", "seed": 7
         });
         assert_eq!(line["params"], expected);
         assert!(!line.to_string().contains("words of the text"));

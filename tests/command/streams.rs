@@ -11,7 +11,7 @@ fn many_lines(count: usize) -> String {
 #[test]
 fn quiet_keeps_warnings_and_summaries_from_stderr() {
     let shell = Shell::new();
-    shell.write("a.txt", b"one two three four five \xFF");
+    shell.write("a.txt", b"one two three four five \xC3\xA9\xC3\xA9 \xFF");
     shell.write("b.txt", "one two three four five six");
     for args in [
         &["create", "new"][..],

@@ -7,7 +7,6 @@ pub use measuring::Measuring;
 pub use values::time;
 
 use crate::creation::Creation;
-use crate::say::say;
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use sketchdb::{AddOptions, DedupOptions, Keep, Params, Policy, Result};
@@ -204,7 +203,7 @@ pub struct Add {
     pub inputs: Inputs,
     #[command(flatten)]
     pub creation: Creation,
-    /// When the documents were seen: RFC 3339 or Unix seconds; now by default
+    /// When the documents were seen: RFC 3339 or Unix seconds; of records of archives their own time, else now by default
     #[arg(long, value_name = "T", value_parser = time)]
     seen_at: Option<u64>,
     /// Store new and updated documents only; of the others, note the one they duplicate as seen
@@ -222,9 +221,10 @@ impl Add {
         AddOptions { policy, contained: self.contained, ..AddOptions::default() }
     }
 
-    /// When the documents were seen, in seconds since 1970.
-    pub fn seen_at(&self) -> Option<u64> {
-        self.seen_at.or_else(clock)
+    /// When documents were seen that may have a time of their own, in seconds since 1970.
+    pub fn seen_at(&self) -> impl Fn(Option<u64>) -> Option<u64> + 'static {
+        let (given, now) = (self.seen_at, clock());
+        move |own| given.or(own).or(now)
     }
 }
 
@@ -417,7 +417,7 @@ impl DedupArgs {
 /// What to read, and how.
 #[derive(Clone, Debug, Args)]
 pub struct Inputs {
-    /// Files (one document each), directories, .jsonl files, any of them .gz or .zst; - for stdin
+    /// Files (one document each), directories, .jsonl files, .warc and .wet archives, any of them .gz or .zst; - for stdin
     #[arg(value_name = "INPUT")]
     pub inputs: Vec<String>,
     /// What stdin holds
@@ -443,12 +443,11 @@ pub enum Format {
     Text,
     /// A JSON object a line
     Jsonl,
+    /// A WARC or WET, packed or not
+    Warc,
     /// An INPUT a line
     Paths,
 }
-
-/// Verbs and options that the interface has and this version does not.
-const LATER: &[&str] = &["--html", "warc"];
 
 /// A kernel that nobody has.
 fn refuses_kernel() -> Option<(ErrorKind, String)> {
@@ -467,18 +466,7 @@ pub fn parse() -> std::result::Result<Cli, ExitCode> {
         }
     });
     parsed.map_err(|error| {
-        let words = error.context().flat_map(|(_, value)| match value {
-            clap::error::ContextValue::String(word) => vec![word.clone()],
-            _ => Vec::new(),
-        });
-        let later = words.into_iter().find(|word| {
-            let name = word.split_whitespace().next().unwrap_or(word);
-            LATER.contains(&name)
-        });
-        match later {
-            Some(word) if error.use_stderr() => say(&format!("sketchdb: {word}: not in this version yet")),
-            _ => drop(error.print()),
-        }
+        drop(error.print());
         ExitCode::from(if error.use_stderr() { 2 } else { 0 })
     })
 }

@@ -229,7 +229,7 @@ mod tests {
 
     /// The answer of both readers.
     fn timed(line: &[u8]) -> Result<(Read, String), Problem> {
-        let place = Place { file: "f".into(), line: 7 };
+        let place = Place { file: "f".into(), at: 7 };
         let fields = Fields { id: "id".into(), text: "text".into(), time: Some("seen".into()) };
         let (mut held, mut streamed) = (Vec::new(), Vec::new());
         let read = read(line, &place, &fields, &mut |part| held.extend(part));
@@ -292,7 +292,7 @@ mod tests {
             "{blanks}{{{blanks}\"id\"{blanks}:{blanks}\"a\"{blanks},{blanks}\"text\":{blanks}\"t\"{blanks}}}{blanks}"
         );
         assert_eq!(parse(line.as_bytes()).unwrap(), ("a".into(), "t".into(), 0));
-        let place = Place { file: "f".into(), line: 7 };
+        let place = Place { file: "f".into(), at: 7 };
         let fields = Fields { id: "id".into(), text: "text".into(), time: None };
         for blank in ["", &blanks] {
             let read = stream::read(blank.as_bytes(), &place, &fields, &mut |_| ()).unwrap();

@@ -3,6 +3,7 @@
 //! One thread walks the inputs and cuts them into *pieces*; what is costly about a piece (parsing, reading a whole file) is
 //! left to the worker that takes it. A piece that cannot be read is a [`Problem`] with its place and harms no other.
 
+mod archive;
 mod bounded;
 mod compressed;
 mod lines;
@@ -10,16 +11,21 @@ mod long;
 mod lossy;
 mod outside;
 mod stream;
+mod tally;
 mod walk;
+mod warc;
 
 pub use bounded::{Line, bounded_lines};
 pub use long::Long;
+pub use tally::Tally;
 pub use walk::Walk;
 
 use crate::say::visible;
+use sketchdb::Visit;
+use sketchdb::web::{self, Extraction, MediaType};
 use std::fs::File;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
@@ -33,6 +39,10 @@ pub enum Piece {
     Line { bytes: Vec<u8>, place: Place },
     /// A line too long to hold.
     Long { line: Long, place: Place },
+    /// A record of an archive that may be a document.
+    Record { head: Box<warc::Head>, body: warc::Body, place: Place },
+    /// A record of an archive which says that a page was seen again.
+    Revisit(Visit),
     /// An input that cannot be read.
     Problem(Problem),
 }
@@ -43,6 +53,9 @@ impl Piece {
         match self {
             Piece::Line { bytes, .. } => bytes.len(),
             Piece::Long { line, .. } | Piece::Stdin(line) => line.held(),
+            Piece::Record { body: warc::Body::Held(bytes), .. } => bytes.get_ref().len(),
+            Piece::Record { body: warc::Body::Long(bytes), .. } => bytes.held(),
+            Piece::Revisit(visit) => visit.key.len(),
             _ => 0,
         }
     }
@@ -57,7 +70,7 @@ impl Piece {
 
     /// Whether it comes a part at a time, and what comes after it waits.
     pub fn passes(&self) -> bool {
-        matches!(self, Piece::Long { .. } | Piece::Stdin(_))
+        matches!(self, Piece::Long { .. } | Piece::Stdin(_) | Piece::Record { body: warc::Body::Long(_), .. })
     }
 
     /// Where the piece is from.
@@ -65,22 +78,25 @@ impl Piece {
         match self {
             Piece::File { path, .. } => path.display().to_string(),
             Piece::Stdin(_) => "-".into(),
-            Piece::Line { place, .. } | Piece::Long { place, .. } => place.to_string(),
+            Piece::Line { place, .. } | Piece::Long { place, .. } | Piece::Record { place, .. } => {
+                place.to_string()
+            }
+            Piece::Revisit(visit) => visit.key.clone(),
             Piece::Problem(problem) => problem.place.clone(),
         }
     }
 }
 
-/// A line of a file.
+/// A line of a file, or, of an archive, a byte of it when it is unpacked.
 #[derive(Clone, Debug)]
 pub struct Place {
     pub file: Arc<str>,
-    pub line: u64,
+    pub at: u64,
 }
 
 impl std::fmt::Display for Place {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}:{}", self.file, self.line)
+        write!(f, "{}:{}", self.file, self.at)
     }
 }
 
@@ -113,6 +129,14 @@ pub struct Fields {
     pub time: Option<String>,
 }
 
+/// What is read, and how.
+#[derive(Clone, Debug)]
+pub struct Reading {
+    pub fields: Fields,
+    /// What becomes of pages and charsets; `None` when bytes are taken as they are.
+    pub extraction: Option<Extraction>,
+}
+
 /// A document that was read; its text was handed on.
 pub struct Read {
     pub key: String,
@@ -122,8 +146,14 @@ pub struct Read {
     pub seen_at: Option<u64>,
 }
 
-/// A document whose text is handed to `take` in chunks; `None` of a line of blanks.
-pub fn read(piece: Piece, fields: &Fields, take: &mut dyn FnMut(&[u8])) -> Result<Option<Read>, Problem> {
+/// A document whose text is handed to `take` in chunks; `None` of a line of blanks, and of what is no document.
+pub fn read(
+    piece: Piece,
+    reading: &Reading,
+    tally: &Tally,
+    take: &mut dyn FnMut(&[u8]),
+) -> Result<Option<Read>, Problem> {
+    let fields = &reading.fields;
     match piece {
         Piece::Problem(problem) => Err(problem),
         Piece::Line { bytes, place } => {
@@ -131,9 +161,11 @@ pub fn read(piece: Piece, fields: &Fields, take: &mut dyn FnMut(&[u8])) -> Resul
             Ok(Some(Read { key: checked(read.key, &place)?, ..read }))
         }
         Piece::Long { line, place } => read_long(line, &place, fields, take),
+        Piece::Record { head, body, place } => warc::read(&head, body, &place, reading, tally, take),
+        Piece::Revisit(_) => Ok(None),
         Piece::Stdin(text) => {
-            copy(text, "-", take)?;
-            Ok(Some(Read { key: "-".into(), replaced: 0, seen_at: None }))
+            let replaced = read_text(text, Path::new("-"), reading.extraction, take)?;
+            Ok(Some(Read { key: "-".into(), replaced, seen_at: None }))
         }
         Piece::File { key, path, .. } => {
             let key = checked(key, path.display())?;
@@ -141,7 +173,8 @@ pub fn read(piece: Piece, fields: &Fields, take: &mut dyn FnMut(&[u8])) -> Resul
             let seen_at = fields.time.is_some().then(|| changed(&file)).flatten();
             let reader =
                 compressed::reader(&path, file).map_err(|error| Problem::new(path.display(), error))?;
-            copy(reader, &key, take).map(|()| Some(Read { key, replaced: 0, seen_at }))
+            let replaced = read_text(reader, &path, reading.extraction, take)?;
+            Ok(Some(Read { key, replaced, seen_at }))
         }
     }
 }
@@ -172,9 +205,37 @@ pub fn open_file(path: &str) -> Result<Box<dyn io::Read + Send>, Problem> {
     opened.map_err(|error| Problem::new(path, error))
 }
 
-/// The text of one file, decompressed as its name says, handed to `take` in chunks; `-` is stdin.
-pub fn read_file(path: &str, take: &mut dyn FnMut(&[u8])) -> Result<(), Problem> {
-    copy(open_file(path)?, path, take)
+/// The text of one file, decompressed as its name says, handed to `take` in chunks: how many ill-formed sequences were
+/// replaced already. `-` is stdin.
+pub fn read_file(
+    path: &str,
+    extraction: Option<Extraction>,
+    take: &mut dyn FnMut(&[u8]),
+) -> Result<u64, Problem> {
+    read_text(open_file(path)?, path.as_ref(), extraction, take)
+}
+
+fn read_text(
+    reader: impl io::Read,
+    path: &Path,
+    extraction: Option<Extraction>,
+    take: &mut dyn FnMut(&[u8]),
+) -> Result<u64, Problem> {
+    let read = match extraction {
+        Some(extraction) => web::read_text(reader, &media(path), extraction, take),
+        None => copy(reader, take).map(|()| None),
+    };
+    read.map(Option::unwrap_or_default).map_err(|error| Problem::new(path.display(), error))
+}
+
+/// What a file holds, by its name.
+fn media(path: &Path) -> MediaType {
+    let inner = compressed::inner(path);
+    let extension = inner.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+    match ["html", "htm", "xhtml"].iter().any(|html| extension.eq_ignore_ascii_case(html)) {
+        true => MediaType::html(),
+        false => MediaType::plain(),
+    }
 }
 
 /// A key that can be stored.
@@ -185,14 +246,14 @@ pub fn checked(key: String, place: impl ToString) -> Result<String, Problem> {
     }
 }
 
-fn copy(mut reader: impl io::Read, place: &str, take: &mut dyn FnMut(&[u8])) -> Result<(), Problem> {
+fn copy(mut reader: impl io::Read, take: &mut dyn FnMut(&[u8])) -> io::Result<()> {
     let mut buffer = vec![0; 1 << 16];
     loop {
         match reader.read(&mut buffer) {
             Ok(0) => return Ok(()),
             Ok(n) => take(&buffer[..n]),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(Problem::new(place, error)),
+            Err(error) => return Err(error),
         }
     }
 }

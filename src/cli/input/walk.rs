@@ -1,7 +1,7 @@
 //! The inputs in order, cut into pieces.
 
 use super::long::Long;
-use super::{Piece, Place, Problem, bounded, compressed};
+use super::{Piece, Place, Problem, Tally, bounded, compressed};
 use crate::args::{Format, Inputs};
 use crossbeam_channel::Receiver;
 use std::fs::{File, Metadata};
@@ -25,14 +25,15 @@ fn identity(file: &Metadata) -> (u64, u64) {
 pub struct Walk<'a> {
     format: Format,
     /// Bytes of a line that are held in memory; a longer one is read as it comes.
-    held: usize,
+    pub(super) held: usize,
     /// Device and inode of each file of the command itself, a database or what it writes: none is a document.
     own: Vec<(u64, u64)>,
-    sink: &'a mut dyn FnMut(Option<Piece>, bool) -> bool,
+    pub(super) sink: &'a mut dyn FnMut(Option<Piece>, bool) -> bool,
     /// Bytes of input read by the walk itself.
-    read: &'a dyn Fn(u64),
+    pub(super) read: &'a dyn Fn(u64),
+    pub(super) tally: &'a Tally,
     /// Hangs up when nobody wants anything any more.
-    stopped: Receiver<()>,
+    pub(super) stopped: Receiver<()>,
 }
 
 impl<'a> Walk<'a> {
@@ -41,11 +42,12 @@ impl<'a> Walk<'a> {
         own: &[PathBuf],
         held: usize,
         read: &'a dyn Fn(u64),
+        tally: &'a Tally,
         stopped: Receiver<()>,
         sink: &'a mut dyn FnMut(Option<Piece>, bool) -> bool,
     ) -> Self {
         let own = own.iter().filter_map(|path| std::fs::metadata(path).ok()).map(|file| identity(&file));
-        Walk { format: inputs.format, held, own: own.collect(), sink, read, stopped }
+        Walk { format: inputs.format, held, own: own.collect(), sink, read, tally, stopped }
     }
 
     /// All pieces of one input; whether more are wanted.
@@ -62,7 +64,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn problem(&mut self, place: impl ToString, what: impl ToString) -> bool {
+    pub(super) fn problem(&mut self, place: impl ToString, what: impl ToString) -> bool {
         (self.sink)(Some(Piece::Problem(Problem::new(place, what))), true)
     }
 
@@ -70,6 +72,7 @@ impl<'a> Walk<'a> {
         match self.format {
             Format::Text => self.text(),
             Format::Jsonl => (self.sink)(None, true) && self.lines("-", std::io::stdin()),
+            Format::Warc => (self.sink)(None, true) && self.archive("-", std::io::stdin()),
             Format::Paths => self.paths(),
         }
     }
@@ -89,7 +92,7 @@ impl<'a> Walk<'a> {
     fn paths(&mut self) -> bool {
         let file: Arc<str> = "-".into();
         for (line, bytes) in (1..).zip(bounded::bounded_lines(BufReader::new(std::io::stdin()), MOST_PATH)) {
-            let place = Place { file: file.clone(), line };
+            let place = Place { file: file.clone(), at: line };
             let bytes = match bytes {
                 Ok(line) => line.whole(MOST_PATH),
                 Err(error) => return self.problem(place, error),
@@ -148,7 +151,11 @@ impl<'a> Walk<'a> {
                     Err(error) => self.problem(key, error),
                 }
             }
-            Some("warc" | "wet") => self.problem(key, "WARC and WET are not read by this version yet"),
+            // Packed archives are told by their bytes.
+            Some("warc" | "wet") => match File::open(path) {
+                Ok(file) => self.archive(&key, file),
+                Err(error) => self.problem(key, error),
+            },
             _ => (self.sink)(Some(Piece::File { key, path: path.to_owned(), len }), false),
         }
     }
@@ -157,7 +164,7 @@ impl<'a> Walk<'a> {
         let file: Arc<str> = file.into();
         let mut reader = BufReader::with_capacity(1 << 18, reader);
         for line in 1.. {
-            let place = Place { file: file.clone(), line };
+            let place = Place { file: file.clone(), at: line };
             let mut bytes = Vec::new();
             match reader.by_ref().take(self.held as u64).read_until(b'\n', &mut bytes) {
                 Ok(0) => break,

@@ -11,7 +11,7 @@ mod input;
 #[path = "../../../src/cli/say.rs"]
 mod say;
 
-use input::{Fields, Piece, Place};
+use input::{Fields, Piece, Place, Reading, Tally};
 use libfuzzer_sys::fuzz_target;
 use serde::de::{MapAccess, Visitor};
 use serde_json::Value;
@@ -104,9 +104,10 @@ fuzz_target!(|input: &[u8]| {
         2 => fields("id", "text", Some("e")),
         _ => fields("e", "e", None),
     };
-    let place = Place { file: "file".into(), line: 7 };
+    let place = Place { file: "file".into(), at: 7 };
     let piece = Piece::Line { bytes: bytes.to_vec(), place: place.clone() };
-    let held = found(|take| input::read(piece, &fields, take));
+    let reading = Reading { fields: fields.clone(), extraction: None };
+    let held = found(|take| input::read(piece, &reading, &Tally::default(), take));
     let line = String::from_utf8_lossy(bytes);
     let replaced = bytes.utf8_chunks().filter(|chunk| !chunk.invalid().is_empty()).count() as u64;
     let expected = definition(bytes, &fields);
