@@ -189,7 +189,7 @@ fn what_may_be_exchanged_is_named_in_one_place() {
 
 #[test]
 fn nothing_is_unsafe_outside_the_kernels() {
-    for source in sources(&["src", "tests", "benches"]) {
+    for source in sources(&["src", "tests", "benches", "tools/crawler/src", "tools/crawler/tests"]) {
         let kernel =
             ["src/text/kernel", "src/sketch/kernel"].iter().any(|folder| source.path.starts_with(folder));
         assert!(kernel || words(&source.code()).all(|word| word != "unsafe"), "{} is unsafe", source.path);
@@ -206,7 +206,7 @@ fn the_library_and_the_command_never_unwrap() {
 
 #[test]
 fn every_file_says_what_it_is_and_is_short() {
-    let sources = sources(&["src", "tests", "benches"]);
+    let sources = sources(&["src", "tests", "benches", "tools/crawler/src", "tools/crawler/tests"]);
     assert!(sources.len() > 60, "only {} files were found", sources.len());
     for source in sources {
         assert!(source.text.starts_with("//! "), "{} does not begin with what it is", source.path);
