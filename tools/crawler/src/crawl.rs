@@ -1,12 +1,14 @@
 //! The crawl: fetches pages, several at once, and has each judged by the database before the frontier hears of it.
 
-use crate::fetch::{Fetched, Site, is_html};
+use crate::fetch::{Fetched, Site};
 use crate::frontier::{Frontier, Page};
 use crate::links::links;
 use crate::savings::Outcome;
 use crate::{Result, now};
 use reqwest::Url;
+use sketchdb::web::{MediaType, text_of};
 use sketchdb::{Database, Sighting};
+use std::borrow::Cow;
 use std::io::Write;
 use std::sync::Arc;
 use tokio::task::{JoinSet, spawn_blocking};
@@ -62,11 +64,7 @@ impl Crawl {
     /// The verdict of the database first, durable; then the frontier; then whoever reads along.
     fn settle(&self, page: &Page, url: &Url, fetched: Fetched) -> Result<()> {
         let (outcome, links) = match fetched {
-            Fetched::Page { bytes, content_type } => {
-                let outcome = Outcome::Seen(self.judge(&page.url, &bytes)?, bytes.len() as u64);
-                let html = is_html(&content_type).then(|| String::from_utf8_lossy(&bytes));
-                (outcome, html.map_or(Vec::new(), |html| links(url, &html)))
-            }
+            Fetched::Page { bytes, content_type } => self.read(page, url, &bytes, &content_type)?,
             Fetched::Moved(to) => (Outcome::Moved, to.into_iter().collect()),
             Fetched::Absent => (Outcome::Absent, Vec::new()),
             Fetched::Unfit => (Outcome::Unfit, Vec::new()),
@@ -80,6 +78,23 @@ impl Crawl {
             true => Ok(()),
             false => Ok(writeln!(std::io::stdout(), "{}\t{url}\t{}", outcome.word(), outcome.why())?),
         }
+    }
+
+    /// What a page is to the database, and its links.
+    fn read(&self, page: &Page, url: &Url, bytes: &[u8], content_type: &str) -> Result<(Outcome, Vec<Url>)> {
+        let text = match self.db.params().sketch.extraction() {
+            Some(extraction) => {
+                text_of(bytes, content_type, extraction).map(|text| Cow::Owned(text.into_bytes()))
+            }
+            None => Some(Cow::Borrowed(bytes)),
+        };
+        let Some(text) = text else { return Ok((Outcome::Unfit, Vec::new())) };
+        let outcome = Outcome::Seen(self.judge(&page.url, &text)?, bytes.len() as u64);
+        let media = MediaType::parse(content_type);
+        Ok(match media.is_html() || media.is_unknown() {
+            true => (outcome, links(url, &String::from_utf8_lossy(bytes))),
+            false => (outcome, Vec::new()),
+        })
     }
 
     fn judge(&self, url: &str, text: &[u8]) -> Result<Sighting> {

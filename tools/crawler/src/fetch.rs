@@ -4,6 +4,7 @@ use crate::Result;
 use reqwest::header::{CONTENT_TYPE, HeaderName, LOCATION};
 use reqwest::redirect::Policy;
 use reqwest::{Client, Response, StatusCode, Url};
+use sketchdb::web::MediaType;
 use std::time::Duration;
 use texting_robots::Robot;
 
@@ -71,6 +72,7 @@ impl Site {
             response.headers().get(name).and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned()
         };
         let content_type = header(CONTENT_TYPE);
+        let media = MediaType::parse(&content_type);
         Ok(match response.status() {
             status if status.is_redirection() => Fetched::Moved(url.join(&header(LOCATION)).ok()),
             StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_MANY_REQUESTS => {
@@ -78,7 +80,7 @@ impl Site {
             }
             status if status.is_client_error() => Fetched::Absent,
             status if !status.is_success() => Fetched::Failed(status.to_string()),
-            _ if !may_be_text(&content_type) => Fetched::Unfit,
+            _ if !media.is_text() && !media.is_unknown() => Fetched::Unfit,
             _ => match read(response, MOST_BYTES).await? {
                 Some(bytes) => Fetched::Page { bytes, content_type },
                 None => Fetched::Unfit,
@@ -101,16 +103,6 @@ async fn read(mut response: Response, most: usize) -> reqwest::Result<Option<Vec
         bytes.extend_from_slice(&chunk);
     }
     Ok(Some(bytes))
-}
-
-fn may_be_text(content_type: &str) -> bool {
-    let media = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-    media.is_empty() || media.starts_with("text/") || is_html(&media)
-}
-
-/// Whether a media type is that of pages with links.
-pub fn is_html(content_type: &str) -> bool {
-    ["text/html", "application/xhtml+xml"].iter().any(|media| content_type.starts_with(media))
 }
 
 /// An error with all that led to it.

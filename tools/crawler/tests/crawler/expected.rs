@@ -1,6 +1,6 @@
 //! What a crawl by one fetcher must ask for and count: the definition, without network, threads or a frontier on disk.
 
-use crate::run::{open, target};
+use crate::run::{open, see, target};
 use crate::server::Server;
 use crate::site;
 use reqwest::Url;
@@ -34,7 +34,7 @@ impl Expected {
                 "404 Not Found" => expected.add("absent", 1),
                 _ if !answer.is_page() => expected.add("unfit", 1),
                 _ => {
-                    let sighting = db.seen_or_add(&url, &answer.body, None).unwrap();
+                    let sighting = see(&db, &url, &answer.body, None);
                     let bytes = answer.body.len() as u64;
                     follow = sighting == Sighting::New;
                     expected.add(word(&sighting), 1);

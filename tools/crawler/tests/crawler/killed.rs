@@ -4,7 +4,7 @@
 //! Short here; `SKETCHDB_KILLS=n` crawls n times with each number of fetchers.
 
 use crate::expected::Expected;
-use crate::run::{Place, target};
+use crate::run::{Place, see, target};
 use crate::server::Server;
 use sketchdb::Sighting;
 use std::collections::{BTreeSet, HashMap};
@@ -106,7 +106,7 @@ fn several_fetchers_lose_nothing_when_killed() {
         place.with(|db| {
             for target in stored {
                 let page = server.site().answer(&target).body;
-                let sighting = db.seen_or_add(server.url(&target), page, None).unwrap();
+                let sighting = see(db, &server.url(&target), &page, None);
                 assert_ne!(sighting, Sighting::New, "{target} was lost");
             }
         });
@@ -128,7 +128,7 @@ fn a_verdict_that_the_frontier_did_not_hear_of_is_no_reason_to_stop() {
     server.hold(None);
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs();
     let body = server.site().answer("/v0/").body;
-    let sighting = place.with(|db| db.seen_or_add(server.url("/v0/"), body, Some(now)).unwrap());
+    let sighting = place.with(|db| see(db, &server.url("/v0/"), &body, Some(now)));
     assert_eq!(sighting, Sighting::New);
 
     let savings = place.crawl(&server, &["--fetchers", "1"]);

@@ -2,7 +2,8 @@
 
 use crate::server::Server;
 use reqwest::Url;
-use sketchdb::{AddOptions, Database, Options, Params, Policy};
+use sketchdb::web::text_of;
+use sketchdb::{AddOptions, Database, Options, Params, Policy, Sighting};
 use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions};
 use std::path::PathBuf;
@@ -107,6 +108,13 @@ pub fn open(path: &std::path::Path) -> Database {
     }
     let adding = AddOptions { policy: Policy::OnlyNew, contained: Some(0.9), ..AddOptions::default() };
     Database::open(path, Options { adding, ..Options::default() }).unwrap()
+}
+
+/// What the crawler does with a page.
+pub fn see(db: &Database, url: &str, page: &[u8], seen_at: Option<u64>) -> Sighting {
+    let extraction = db.params().sketch.extraction().unwrap();
+    let text = text_of(page, "text/html; charset=utf-8", extraction).unwrap();
+    db.seen_or_add(url, text, seen_at).unwrap()
 }
 
 /// Path and query of a URL: what a server is asked for.

@@ -72,6 +72,10 @@ impl Site {
             ("picture", ..) => {
                 Answer { header: "Content-Type: image/png".into(), ..Answer::html(*b"\x89PNG") }
             }
+            // Of a type that is not told, and no text.
+            ("data", ..) => {
+                Answer { header: "X-Powered-By: nobody".into(), ..Answer::html(*b"\0\x01\x02\x03") }
+            }
             ("old", ..) => Answer { status: "302 Found", header: "Location: /v0/".into(), body: Vec::new() },
             _ => absent(),
         }
@@ -93,6 +97,7 @@ impl Site {
             "/quote",
             "/private/a",
             "/picture",
+            "/data",
             "/old",
             "/absent",
             "/#top",
