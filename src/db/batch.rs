@@ -365,7 +365,9 @@ impl Reader for Batch<'_> {
     }
 
     fn foresee(&self, addresses: &[Address]) {
-        self.view.foresee(addresses);
+        let asked: Vec<Address> =
+            addresses.iter().copied().filter(|&address| !self.absent.contains(address)).collect();
+        self.view.foresee(&asked);
     }
 
     fn content<T>(&self, id: ContentId, read: impl FnOnce(ContentRecord) -> Result<T>) -> Result<T> {

@@ -82,12 +82,15 @@ pub(crate) fn absent(
 }
 
 fn of_part(view: &View, params: &Params, indexing: &Indexing, documents: &[Document]) -> Result<Absent> {
-    let mut found = Absent::default();
+    let (mut found, mut addresses) = (Absent::default(), Vec::new());
     for Document { key, sketch, .. } in documents {
         let start = found.addresses.len();
         let signature = sketch.signature.as_ref().filter(|_| params.keep_sketches.signature);
         let bands = signature.into_iter().flat_map(|signature| indexing.bands.addresses(signature));
-        for address in [Indexing::key(key), Indexing::content(&sketch.hash)].into_iter().chain(bands) {
+        addresses.clear();
+        addresses.extend([Indexing::key(key), Indexing::content(&sketch.hash)].into_iter().chain(bands));
+        view.foresee(&addresses);
+        for &address in &addresses {
             if view.scan(&(address..=address), |_| true, |_, _| false)? {
                 found.addresses.push(address);
             }

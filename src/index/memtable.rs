@@ -101,10 +101,10 @@ impl Memtable {
     /// Calls `each` for every entry within the range, ascending by number for one address, until it returns false;
     /// whether it never did.
     pub fn scan(&self, range: &RangeInclusive<Address>, each: &mut impl FnMut(Entry) -> bool) -> bool {
-        let key = self.prefixes.filter_key(*range.start());
+        let probe = filter::Probe::new(self.prefixes.filter_key(*range.start()));
         self.parts
             .iter()
-            .filter(|part| part.filter.as_ref().is_none_or(|filter| filter::may_hold(filter, key)))
+            .filter(|part| part.filter.as_ref().is_none_or(|filter| filter::passes(filter, probe)))
             .all(|part| part.scan(range, each))
     }
 
