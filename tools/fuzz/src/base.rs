@@ -9,7 +9,7 @@ pub const MOST: usize = 64 << 20;
 
 /// Small caches, and runs of a few contents.
 pub fn options(read_only: bool) -> Options {
-    Options { memory: 1 << 20, read_only, flush_contents: 8 }
+    Options { memory: 1 << 20, read_only, flush_contents: 8, ..Options::default() }
 }
 
 /// The parameters of the database: small samples, so that it has few pages.
