@@ -205,13 +205,13 @@ impl Verified {
         let mut claims = Claims { sorted: claims.finish()?, next: None };
         let mut held = 0;
         view.contents_from(0, |id, record| {
-            claims.below(id, |claim| self.unknown(claim))?;
+            claims.below(id.into(), |claim| self.unknown(claim))?;
             if !living.contains(id) || record.passage.is_some() {
                 return Ok(());
             }
             let (content, founder) = (ContentId(id), DocId(record.founder));
             let mut of_founder = false;
-            claims.below(id + 1, |[content, document]| {
+            claims.below(u128::from(id) + 1, |[content, document]| {
                 of_founder |= document == founder.0;
                 let known = match shared.contains(content) {
                     true => view.holds(ContentId(content), founder, DocId(document))?,
@@ -229,7 +229,7 @@ impl Verified {
             }
             Ok(())
         })?;
-        claims.below(u64::MAX, |claim| self.unknown(claim))?;
+        claims.below(u128::MAX, |claim| self.unknown(claim))?;
         let counted = view.counters.documents;
         if (self.documents, held) != (counted, counted) {
             self.damage(
@@ -336,14 +336,14 @@ struct Claims {
 
 impl Claims {
     /// Gives `take` those of contents below `end` that are left.
-    fn below(&mut self, end: u64, mut take: impl FnMut([u64; 2]) -> Result<()>) -> Result<()> {
+    fn below(&mut self, end: u128, mut take: impl FnMut([u64; 2]) -> Result<()>) -> Result<()> {
         loop {
             let next = match self.next.take() {
                 None => self.sorted.next().transpose()?,
                 next => next,
             };
             match next {
-                Some(claim) if claim[0] < end => take(claim)?,
+                Some(claim) if u128::from(claim[0]) < end => take(claim)?,
                 next => {
                     self.next = next;
                     return Ok(());

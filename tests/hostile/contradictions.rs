@@ -2,7 +2,7 @@
 
 use super::common::disk::MemoryDisk;
 use super::common::place::{document, exported};
-use super::rows::{HOLDERS, MARKS, bitmap, remove};
+use super::rows::{AMENDMENTS, HOLDERS, MARKS, bitmap, put, remove};
 use super::sealed::crafted;
 use redb::WriteTransaction;
 use sketchdb::{
@@ -120,10 +120,16 @@ fn documents_whose_mark_is_gone_have_no_text() {
 
 #[test]
 fn verifying_names_who_holds_what_he_does_not() {
-    let cases: [(Change, &str, &str); 3] = [
+    let cases: [(Change, &str, &str); 4] = [
         (|of| remove(of, MARKS, (1, 0)), "content 1", "it is not marked dead, and nobody holds it"),
         (|of| remove(of, MARKS, (2, 0)), "document 3", "content 3 does not know it"),
         (|of| set_holders(of, 0, &[2]), "document 0", "content 0 does not know it"),
+        (
+            // The largest number there is, and no time.
+            |of| put(of, AMENDMENTS, 0, &[&[253][..], &[255; 8], &[0]].concat()),
+            "document 0",
+            "content 18446744073709551615 does not know it",
+        ),
     ];
     for (change, at, what) in cases {
         let disk = MemoryDisk::of(crafted(&base(), change));

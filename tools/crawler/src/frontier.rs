@@ -1,7 +1,7 @@
 //! Which pages are to fetch and which were: one transaction a page, durable when [`Frontier::settle`] returns.
 //!
-//! A page leaves `TODO` in the transaction that puts its links there, and only after its verdict is durable. So whenever the
-//! process is killed, the pages that were being fetched or judged are still in `TODO`, and all others are done with.
+//! A page leaves `WAITING` in the transaction that puts its links there, and only after its verdict is durable. So whenever the
+//! process is killed, the pages that were being fetched or judged are still in `WAITING`, and all others are done with.
 
 use crate::Result;
 use crate::savings::{Outcome, Savings, Summary};
@@ -9,10 +9,10 @@ use redb::{ReadableDatabase, ReadableTable, ReadableTableMetadata, TableDefiniti
 use std::path::Path;
 
 /// Number → links from the start, URL. Numbers are given in the order in which URLs are found.
-const TODO: TableDefinition<u64, (u32, &str)> = TableDefinition::new("todo");
+const WAITING: TableDefinition<u64, (u32, &str)> = TableDefinition::new("waiting");
 /// The same, of pages that could not be fetched.
 const FAILED: TableDefinition<u64, (u32, &str)> = TableDefinition::new("failed");
-/// Every URL that was ever in `TODO`.
+/// Every URL that was ever in `WAITING`.
 const KNOWN: TableDefinition<&str, ()> = TableDefinition::new("known");
 /// `START`, `BEGUN`, `SAVINGS`.
 const CRAWL: TableDefinition<&str, &str> = TableDefinition::new("crawl");
@@ -42,7 +42,7 @@ impl Frontier {
         let change = file.begin_write()?;
         let resumed = {
             let mut crawl = change.open_table(CRAWL)?;
-            let mut todo = change.open_table(TODO)?;
+            let mut waiting = change.open_table(WAITING)?;
             let mut failed = change.open_table(FAILED)?;
             let text =
                 |name| Ok::<_, redb::StorageError>(crawl.get(name)?.map(|text| text.value().to_owned()));
@@ -56,7 +56,7 @@ impl Frontier {
                 }
                 (Some(_), begun) => {
                     while let Some((number, page)) = failed.pop_first()? {
-                        todo.insert(number.value(), page.value())?;
+                        waiting.insert(number.value(), page.value())?;
                     }
                     Some(begun.map_or(Ok(0), |begun| begun.parse())?)
                 }
@@ -64,7 +64,7 @@ impl Frontier {
                     crawl.insert(START, start)?;
                     crawl.insert(BEGUN, now.to_string().as_str())?;
                     crawl.insert(SAVINGS, serde_json::to_string(&Savings::default())?.as_str())?;
-                    todo.insert(0, (0, start))?;
+                    waiting.insert(0, (0, start))?;
                     change.open_table(KNOWN)?.insert(start, ())?;
                     None
                 }
@@ -76,8 +76,8 @@ impl Frontier {
 
     /// The first page to fetch with a higher number than this.
     pub fn next(&self, after: Option<u64>) -> Result<Option<Page>> {
-        let todo = self.file.begin_read()?.open_table(TODO)?;
-        let first = todo.range(after.map_or(0, |after| after + 1)..)?.next().transpose()?;
+        let waiting = self.file.begin_read()?.open_table(WAITING)?;
+        let first = waiting.range(after.map_or(0, |after| after + 1)..)?.next().transpose()?;
         Ok(first.map(|(number, page)| {
             let (depth, url) = page.value();
             Page { number: number.value(), depth, url: url.to_owned() }
@@ -89,11 +89,11 @@ impl Frontier {
         let change = self.file.begin_write()?;
         {
             let mut crawl = change.open_table(CRAWL)?;
-            let mut todo = change.open_table(TODO)?;
+            let mut waiting = change.open_table(WAITING)?;
             let mut known = change.open_table(KNOWN)?;
             let mut savings = read_savings(&crawl)?;
             savings.count(outcome);
-            todo.remove(page.number)?;
+            waiting.remove(page.number)?;
             if outcome.failed() {
                 change.open_table(FAILED)?.insert(page.number, (page.depth, page.url.as_str()))?;
             }
@@ -105,7 +105,7 @@ impl Frontier {
                     savings.links_not_followed += 1;
                     continue;
                 }
-                todo.insert(known.len()?, (page.depth + 1, link.as_str()))?;
+                waiting.insert(known.len()?, (page.depth + 1, link.as_str()))?;
                 known.insert(link.as_str(), ())?;
             }
             crawl.insert(SAVINGS, serde_json::to_string(&savings)?.as_str())?;
@@ -117,7 +117,7 @@ impl Frontier {
     pub fn summary(&self) -> Result<Summary> {
         let view = self.file.begin_read()?;
         let savings = read_savings(&view.open_table(CRAWL)?)?;
-        let (failed, left) = (view.open_table(FAILED)?.len()?, view.open_table(TODO)?.len()?);
+        let (failed, left) = (view.open_table(FAILED)?.len()?, view.open_table(WAITING)?.len()?);
         Ok(Summary { savings, failed, left })
     }
 }
