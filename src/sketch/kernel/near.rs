@@ -129,7 +129,7 @@ mod x86 {
                 let wanted = _mm512_set1_epi32(buckets.half(simhash) as i32);
                 for (place, some) in (start..).step_by(16).zip(bucket.chunks(16)) {
                     let lanes = u16::MAX >> (16 - some.len());
-                    // SAFETY: the lanes are those of the slice, of 1 to 16 numbers.
+                    // Sound: the lanes are those of the slice, of 1 to 16 numbers.
                     let others = unsafe { _mm512_maskz_loadu_epi32(lanes, some.as_ptr().cast()) };
                     let apart = _mm512_popcnt_epi32(_mm512_xor_si512(others, wanted));
                     let mut close = _mm512_mask_cmple_epu32_mask(lanes, apart, most);
