@@ -24,7 +24,15 @@ pub enum Error {
     /// A database would be written over.
     #[error("{} exists already: choose another path or remove it", .0.display())]
     Exists(PathBuf),
-    /// The file was made by another format version, with other parameters, or by a build whose hashes differ.
+    /// The file has a format version that this call does not open.
+    #[error("the file has format version {found}, this build writes {known}: {}", way(*found, *known))]
+    Version {
+        /// The version of the file.
+        found: u32,
+        /// The version that this build writes.
+        known: u32,
+    },
+    /// The file was made with other parameters, or by a build whose hashes differ.
     #[error("incompatible {name}: the file has {found}, asked for was {expected}")]
     Incompatible {
         /// The parameter that differs.
@@ -68,6 +76,14 @@ pub enum Error {
 /// Whether a disk has no room left.
 fn is_full(error: &std::io::Error) -> bool {
     matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded)
+}
+
+/// How a file of another version is opened.
+fn way(found: u32, known: u32) -> &'static str {
+    match found < known {
+        true => "`sketchdb rebuild` writes it anew",
+        false => "a newer sketchdb opens it",
+    }
 }
 
 fn remedy(error: &std::io::Error) -> &'static str {

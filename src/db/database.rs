@@ -16,6 +16,7 @@ use crate::store::cache::Cache;
 use crate::store::disk::{Disk, FileDisk};
 use crate::store::file::{Birth, KNOWN_ANSWER, StoreFile};
 use crate::store::merging::Merging;
+use crate::store::pages::FORMAT_VERSION;
 use crate::store::run::FilterBudget;
 use crate::store::view::View;
 use std::path::Path;
@@ -97,12 +98,16 @@ impl Database {
 
     /// Opens a database. A writer that died is recovered from.
     pub fn open(path: impl AsRef<Path>, options: Options) -> Result<Self> {
-        let path = path.as_ref();
+        Self::open_version(path.as_ref(), options, FORMAT_VERSION)
+    }
+
+    /// Opens the database in a file of format version `oldest` or later.
+    pub(super) fn open_version(path: &Path, options: Options, oldest: u32) -> Result<Self> {
         let disk = match options.read_only {
             true => FileDisk::open_read_only(path)?,
             false => FileDisk::open_writable(path)?,
         };
-        Self::load(Arc::new(disk), options, path)
+        Self::load(Arc::new(disk), options, oldest, path)
     }
 
     /// Recovers a database whose last writer did not close it, and does no more: that takes no room which the file does not
@@ -130,16 +135,16 @@ impl Database {
 
     /// Opens a database on a medium of the caller's.
     pub fn open_on(disk: Arc<dyn Disk>, options: Options) -> Result<Self> {
-        Self::load(disk, options, Path::new("the database"))
+        Self::load(disk, options, FORMAT_VERSION, Path::new("the database"))
     }
 
-    pub(super) fn load(disk: Arc<dyn Disk>, options: Options, path: &Path) -> Result<Self> {
+    pub(super) fn load(disk: Arc<dyn Disk>, options: Options, oldest: u32, path: &Path) -> Result<Self> {
         let shares =
             if options.read_only { Shares::of_reader(options.memory) } else { Shares::of(options.memory) };
         let pages = shares.pages as usize;
         let file = match options.read_only {
-            true => StoreFile::open_read_only(Box::new(disk.clone()), pages, path)?,
-            false => StoreFile::open_writable(Box::new(disk.clone()), pages)?,
+            true => StoreFile::open_read_only(Box::new(disk.clone()), pages, oldest, path)?,
+            false => StoreFile::open_writable(Box::new(disk.clone()), pages, oldest)?,
         };
         let params = file.params().and_then(|json| Params::from_json(&json));
         let params = params.map_err(|error| error.within("meta row params"))?;

@@ -1,19 +1,24 @@
-//! Golden parameters, their known answer, and a whole file that must open and answer for ever as it did when it was made.
+//! Golden parameters, their known answer, and whole files that must open and answer for ever as they did when they were
+//! made: one with the default parameters, one of windows in greedy clusters, one of nothing but simhashes.
 //!
-//! `database.txt` holds questions to `database.zst`, one a line, each followed by indented answers.
+//! `NAME.txt` holds questions to `NAME.zst`, one a line, each followed by indented answers.
 
 use super::add::{Document, Policy};
 use super::clusters::{Cluster, ClusterOptions};
 use super::database::{Database, Options};
-use super::params::Params;
+use super::keep::Kept;
+use super::params::{ClusterRule, Params, RepresentativeRule};
 use super::query::{Match, Measure, Query};
 use crate::error::Result;
 use crate::id::DatabaseId;
-use crate::sketch::Sketcher;
+use crate::sketch::{SketchParams, Sketcher};
 use crate::store::disk::FileDisk;
 use crate::store::file::{Birth, StoreFile};
-use crate::store::golden::{blessing, path, stored};
+use crate::store::golden::{blessing, path, path_of, stored};
+use crate::store::pages::{FORMAT_VERSION, OLDEST_VERSION};
+use crate::store::view::View;
 use crate::text::rabin::mix;
+use crate::text::{Shingling, Unit};
 use std::fmt::Write;
 use std::fs;
 use std::ops::ControlFlow;
@@ -39,8 +44,8 @@ fn text(seed: u64, words: u64) -> String {
 }
 
 /// Documents in batches, each of which becomes a run, but for the last.
-fn batches() -> Vec<Vec<Document>> {
-    let sketcher = &mut Sketcher::new(&Params::default().sketch).expect("valid parameters");
+fn batches(params: &Params) -> Vec<Vec<Document>> {
+    let sketcher = &mut Sketcher::new(&params.sketch).expect("valid parameters");
     let mut document = |key: String, text: &str, seen| Document {
         key,
         sketch: sketcher.sketch(text.as_bytes()),
@@ -58,6 +63,9 @@ fn batches() -> Vec<Vec<Document>> {
     batches[1].push(document("copy".into(), &text(3, 49), None));
     batches[2].push(document("no tokens".into(), "?!", None));
     batches[2].push(document("long".into(), &text(99, 400), None));
+    if params.sketch.passages.is_some() {
+        batches[2].push(document("book".into(), &text(96, 3000), None));
+    }
     batches[3].push(document("4/0".into(), &text(98, 30), None));
     batches[5].push(document("0/1".into(), &text(97, 30), Some(2000)));
     // Two chains, in each of which the first is near the second only, and the second near the third.
@@ -77,30 +85,36 @@ fn batches() -> Vec<Vec<Document>> {
     batches
 }
 
-fn questions() -> Vec<String> {
+fn questions(params: &Params) -> Vec<String> {
     let keys = ["0/0", "0/1", "3/7", "5/7", "near", "copy", "no tokens", "long", "4/0", "absent"];
     let gone = ["removed", "back", "old", "old copy", "young copy", "torn/1"];
     let clustered = ["whole/2", "torn/0", "torn/2", "copy", "young near", "removed"];
     let texts =
         [text(0, 40), text(1, 43), text(3, 49), text(97, 30), text(99, 380), text(99, 20), "!!".into()];
+    let quote = text(96, 1520).split(' ').skip(1500).collect::<Vec<_>>().join(" ");
     let dead = [text(93, 50), text(92, 50), text(89, 50), text(91, 60), text(90, 60), text(94, 70)];
+    let mut measures = vec!["hamming"];
+    measures.extend(params.keep_sketches.sample.then_some("query"));
+    measures.extend(params.sketch.passages.map(|_| "containing"));
     let gets = keys.iter().chain(&gone).map(|key| format!("get {key}"));
-    let queries =
-        texts.iter().chain(&dead).flat_map(|text| [format!("query {text}"), format!("hamming {text}")]);
+    let queries = texts
+        .iter()
+        .chain(&dead)
+        .chain(params.sketch.passages.map(|_| &quote))
+        .flat_map(|text| measures.iter().map(move |measure| format!("{measure} {text}")));
     let clusters = clustered.iter().map(|key| format!("cluster {key}"));
     let whole = ["clusters of 2", "verify deep"].map(String::from);
     gets.chain(queries).chain(clusters).chain(whole).collect()
 }
 
-fn make() -> Result<Vec<u8>> {
+fn make(params: &Params) -> Result<Vec<u8>> {
     let file = tempfile::NamedTempFile::new().expect("a temporary file");
-    let params = Params::default();
     let json = serde_json::to_vec(&params.to_json()).expect("plain values");
     let birth = Birth { id: DatabaseId(0x601D), params: &json, known_answer: &params.known_answer()? };
     let disk = FileDisk::new(file.reopen().expect("a temporary file"), file.path());
     drop(StoreFile::create_on(Box::new(disk), birth, 1 << 20)?);
     let db = Database::open(file.path(), Options::default())?;
-    let mut batches = batches();
+    let mut batches = batches(params);
     let last = batches.pop().expect("several batches");
     for batch in batches {
         db.add_batch(batch, Policy::Everything)?;
@@ -164,15 +178,26 @@ fn listed(db: &Database) -> Result<String> {
 
 fn matches(db: &Database, verb: &str, text: &str) -> Result<String> {
     let mut out = String::new();
-    let by = if verb == "query" { Measure::Resemblance(0.1) } else { Measure::Hamming(20) };
+    let by = match verb {
+        "query" => Measure::Resemblance(0.1),
+        "containing" => Measure::Containment(0.5),
+        _ => Measure::Hamming(20),
+    };
     let query = Query { by: Some(by), copies: true, limit: 3, ..Query::default() };
     for found in db.query(&db.sketch(text)?, &query)?.matches {
-        let Match { key, resemblance, containment, hamming, agreement, exact, copies, found_by, .. } = found;
+        let Match {
+            key, resemblance, containment, hamming, agreement, exact, copies, found_by, passage, ..
+        } = found;
         let shares = [resemblance, containment, agreement]
             .map(|share| format!("{:.6}", share.unwrap_or(-1.0)))
             .join(" ");
-        writeln!(out, "  {key}: {shares} {hamming:?} {exact} +{copies} {}", found_by.names().join(","))
-            .expect("writing to memory");
+        let place = passage.map_or(String::new(), |(first, tokens)| format!(" {tokens} from {first}"));
+        writeln!(
+            out,
+            "  {key}: {shares} {hamming:?} {exact} +{copies} {}{place}",
+            found_by.names().join(",")
+        )
+        .expect("writing to memory");
     }
     Ok(out)
 }
@@ -182,36 +207,108 @@ fn answers<'q>(db: &Database, questions: impl Iterator<Item = &'q str>) -> Strin
     questions.map(answered).collect()
 }
 
+const HEAD: &str = ".zst: questions, and what it must answer.\n";
+
+/// The golden file of a version with this name, its questions and its answers.
+fn kept(version: u32, name: &str) -> (Vec<u8>, String) {
+    let [packed, answered] = ["zst", "txt"].map(|end| path_of(version, &format!("{name}.{end}")));
+    let bytes = zstd::decode_all(&fs::read(packed).expect("the golden file")[..]).expect("unpacking");
+    let told = fs::read_to_string(answered).expect("the golden answers");
+    (bytes, told.strip_prefix(&format!("# {name}{HEAD}")).expect("the head of the answers").to_owned())
+}
+
+fn questions_in(told: &str) -> impl Iterator<Item = &str> {
+    told.lines().filter(|line| !line.starts_with(' '))
+}
+
+fn laid_down(bytes: &[u8]) -> tempfile::NamedTempFile {
+    let file = tempfile::NamedTempFile::new().expect("a temporary file");
+    fs::write(file.path(), bytes).expect("writing a file");
+    file
+}
+
+fn opened(file: &tempfile::NamedTempFile, read_only: bool) -> Database {
+    Database::open(file.path(), Options { read_only, ..Options::default() }).expect("a golden file")
+}
+
+fn has_every_part(view: &View) {
+    let levels: Vec<u32> = view.runs.iter().map(|run| run.run.record.level).collect();
+    assert_eq!((levels, view.memtable.len() > 0), (vec![1, 0], true), "a merged run, a run, a memtable");
+    let marks = &view.marks;
+    assert!(!marks.dead.is_empty() && !marks.removed.is_empty(), "dead and removed ones");
+}
+
+/// Opens the golden file with this name, also for writing, and asks it everything.
+fn answers_as_ever(name: &str, params: &Params) {
+    let packed = path(&format!("{name}.zst"));
+    if blessing(&packed) {
+        let bytes = make(params).expect("a file");
+        fs::write(&packed, zstd::encode_all(&bytes[..], 19).expect("packing")).expect("writing");
+        let questions = questions(params);
+        let told = answers(&opened(&laid_down(&bytes), true), questions.iter().map(String::as_str));
+        fs::write(path(&format!("{name}.txt")), format!("# {name}{HEAD}{told}")).expect("writing");
+    }
+    let (bytes, told) = kept(FORMAT_VERSION, name);
+    let file = laid_down(&bytes);
+    let db = opened(&file, true);
+    assert_eq!(db.params(), params);
+    has_every_part(&db.view());
+    assert_eq!(answers(&db, questions_in(&told)), told);
+    drop(db);
+    let db = opened(&file, false);
+    assert_eq!(answers(&db, questions_in(&told)), told);
+    db.add("one more", text(200, 50)).expect("a verdict");
+    assert_eq!(answers(&db, questions_in(&told)), told);
+}
+
 #[test]
 fn a_whole_file_opens_and_answers_as_ever() {
-    const HEAD: &str = "# database.zst: questions, and what it must answer.\n";
-    let (packed, answered) = (path("database.zst"), path("database.txt"));
-    let open = |bytes: &[u8], read_only| {
-        let file = tempfile::NamedTempFile::new().expect("a temporary file");
-        fs::write(file.path(), bytes).expect("writing a file");
-        let db =
-            Database::open(file.path(), Options { read_only, ..Options::default() }).expect("a golden file");
-        (file, db)
+    answers_as_ever("database", &Params::default());
+    let db = opened(&laid_down(&kept(FORMAT_VERSION, "database").0), true);
+    assert_eq!(db.view().marks.dirty.len(), 2, "clusters to be formed anew");
+}
+
+#[test]
+fn a_whole_file_of_windows_opens_and_answers_as_ever() {
+    let shingle = Shingling::new(Unit::Words, 4).expect("a width");
+    let sketch =
+        SketchParams { shingle, labelled: true, passages: Some(20), seed: 7, ..SketchParams::default() };
+    let params = Params {
+        sketch,
+        threshold: 0.6,
+        clusters: ClusterRule::Greedy,
+        representative: RepresentativeRule::Popular,
+        ..Params::default()
     };
-    if blessing() {
-        let bytes = make().expect("a file");
-        fs::write(&packed, zstd::encode_all(&bytes[..], 19).expect("packing")).expect("writing");
-        let questions = questions();
-        let told = answers(&open(&bytes, true).1, questions.iter().map(String::as_str));
-        fs::write(&answered, HEAD.to_owned() + &told).expect("writing");
+    answers_as_ever("windows", &params);
+    let told = kept(FORMAT_VERSION, "windows").1;
+    assert!(told.contains(" sample 20 from "), "a match within a window");
+}
+
+#[test]
+fn a_whole_file_of_simhashes_opens_and_answers_as_ever() {
+    let keep_sketches = Kept { sample: false, signature: false, simhash: true, edit: false };
+    let params = Params { keep_sketches, hamming_tables: 10, ..Params::default() };
+    answers_as_ever("lean", &params);
+}
+
+#[test]
+fn rebuilding_brings_a_file_of_version_0_up() {
+    let (bytes, told) = kept(OLDEST_VERSION, "database");
+    let file = laid_down(&bytes);
+    for read_only in [true, false] {
+        let refused = Database::open(file.path(), Options { read_only, ..Options::default() }).err();
+        let refused = refused.expect("an older file").to_string();
+        assert!(refused.contains("format version 0") && refused.contains("sketchdb rebuild"), "{refused}");
     }
-    let bytes = zstd::decode_all(&fs::read(packed).expect("the golden file")[..]).expect("unpacking");
-    let expected = fs::read_to_string(answered).expect("the golden answers");
-    let expected = expected.strip_prefix(HEAD).expect("the head of the answers");
-    let questions = || expected.lines().filter(|line| !line.starts_with(' '));
-    let (_file, db) = open(&bytes, true);
-    let levels: Vec<u32> = db.view().runs.iter().map(|run| run.run.record.level).collect();
-    assert_eq!((levels, db.view().memtable.len() > 0), (vec![1, 0], true), "a merged run, a run, a memtable");
-    let marks = &db.view().marks;
-    assert_eq!([marks.dead.len(), marks.removed.len(), marks.dirty.len()], [6, 5, 2], "every kind of mark");
-    assert_eq!(answers(&db, questions()), expected);
-    let (_file, db) = open(&bytes, false);
-    assert_eq!(answers(&db, questions()), expected);
-    db.add("one more", text(200, 50)).expect("a verdict");
-    assert_eq!(answers(&db, questions()), expected);
+    assert_eq!(fs::read(file.path()).expect("the file"), bytes, "refused, and left as it was");
+    let damage = Database::verify_at(file.path(), Options::default(), true).expect("a whole file").damage;
+    assert_eq!(damage, [], "what is to be rebuilt can be verified first");
+    Database::rebuild(file.path(), Options::default(), |params, _| Ok(params), &mut |_, _, _| {})
+        .expect("a newer file");
+    assert_eq!(
+        u32::from_le_bytes(fs::read(file.path()).expect("the file")[8..12].try_into().expect("four")),
+        1
+    );
+    assert_eq!(answers(&opened(&file, false), questions_in(&told)), told);
 }

@@ -185,8 +185,9 @@ mod tests {
         db.add("b", text + "more").unwrap();
         db.close().unwrap();
         let disk = Arc::new(FileDisk::open_writable(&path).unwrap());
-        rewrite(disk, &mut |_, row| {
-            if let Ok(mut counters) = Counters::decode(row) {
+        rewrite(disk, &mut |name, row| {
+            if name == "counters" {
+                let mut counters = Counters::decode(row).unwrap();
                 miscount(&mut counters);
                 *row = counters.encode();
             }

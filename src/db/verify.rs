@@ -10,6 +10,7 @@ use crate::id::{ClusterId, ContentId, DocId};
 use crate::index::term::Address;
 use crate::sketch::{EditSignature, Sample};
 use crate::store::disk::{Disk, FileDisk};
+use crate::store::pages::OLDEST_VERSION;
 use crate::store::postings::IdSet;
 use crate::store::record::ContentRecord;
 use crate::store::salvage;
@@ -82,7 +83,7 @@ impl Database {
     pub fn verify_at(path: impl AsRef<Path>, options: Options, deep: bool) -> Result<Verified> {
         let options = Options { read_only: true, ..options };
         let disk: Arc<dyn Disk> = Arc::new(FileDisk::open_read_only(path.as_ref())?);
-        match Database::load(disk.clone(), options, path.as_ref()) {
+        match Database::load(disk.clone(), options, OLDEST_VERSION, path.as_ref()) {
             Ok(db) => db.verify(deep),
             Err(Error::Corrupt { at, what }) => {
                 let mut verified = Verified { deep, ..Verified::default() };

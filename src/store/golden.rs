@@ -1,7 +1,7 @@
-//! Golden bytes: one stored value of every kind, kept in `schema/golden/v0` as hex and described in `schema/format.md`.
+//! Golden bytes: one stored value of every kind, kept in `schema/golden/v1` as hex and described in `schema/format.md`.
 //!
-//! What the code writes must equal the file, and what the file says must be read as the value it was made from. While the
-//! format is version 0, `SKETCHDB_BLESS=1 cargo test golden` writes the files anew; those of a frozen version never change.
+//! What the code writes must equal the file, and what the file says must be read as the value it was made from.
+//! `SKETCHDB_BLESS=1 cargo test golden` writes those that are not there yet; one that is there never changes.
 
 use super::frame::{Frame, Kind, Label, frames};
 use super::pages::{self, FORMAT_VERSION, Superblock};
@@ -19,24 +19,27 @@ use crate::index::term::{Address, Prefixes, Space, Term};
 use crate::index::{Bands, TableDesign};
 use crate::sketch::{Sample, Signature, SketchParams, Sketcher};
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-/// Where the file with this name is.
+/// Where the file with this name is, of the version that is written.
 pub(crate) fn path(name: &str) -> PathBuf {
-    [env!("CARGO_MANIFEST_DIR"), "schema", "golden", &format!("v{FORMAT_VERSION}"), name].iter().collect()
+    path_of(FORMAT_VERSION, name)
 }
 
-/// Whether golden files are to be written instead of compared with.
-pub(crate) fn blessing() -> bool {
-    let asked = std::env::var_os("SKETCHDB_BLESS").is_some_and(|value| value == "1");
-    assert!(!asked || FORMAT_VERSION == 0, "the golden files of a frozen format never change");
-    asked
+/// Where the file of a version with this name is.
+pub(crate) fn path_of(version: u32, name: &str) -> PathBuf {
+    [env!("CARGO_MANIFEST_DIR"), "schema", "golden", &format!("v{version}"), name].iter().collect()
+}
+
+/// Whether a golden file is to be written: it is not there, and that was asked for.
+pub(crate) fn blessing(path: &Path) -> bool {
+    std::env::var_os("SKETCHDB_BLESS").is_some_and(|value| value == "1") && !path.exists()
 }
 
 /// The bytes in a golden file, which must be `encoded`. `what` is the comment on its first line.
 pub(crate) fn stored(name: &str, what: &str, encoded: &[u8]) -> Vec<u8> {
     let path = path(&format!("{name}.hex"));
-    if blessing() {
+    if blessing(&path) {
         let digits = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
         let lines: Vec<String> = encoded.chunks(32).map(digits).collect();
         fs::write(&path, format!("# {what}\n{}\n", lines.join("\n"))).expect("writing a golden file");

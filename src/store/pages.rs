@@ -41,8 +41,10 @@ const HEADER_NUMBER: std::ops::Range<usize> = SECTOR - 8..SECTOR - 4;
 /// Crc pages kept in memory while unchanged: those of 8 GiB of file.
 const CACHED_GROUPS: usize = 2048;
 
-/// The version of the file format that this build reads and writes.
-pub(crate) const FORMAT_VERSION: u32 = 0;
+/// The version of the file format that this build writes.
+pub(crate) const FORMAT_VERSION: u32 = 1;
+/// The oldest version that can be read, to be written anew: 0 has the layout of 1, and nothing was promised of it.
+pub(crate) const OLDEST_VERSION: u32 = 0;
 
 /// What a read found in place of what was written.
 #[derive(Debug)]
@@ -93,15 +95,19 @@ impl Superblock {
             return Err(Error::corrupt(SUPERBLOCK, "its checksum does not hold"));
         }
         let version = u32::from_le_bytes([page[8], page[9], page[10], page[11]]);
-        if version != FORMAT_VERSION {
-            return Err(Error::Incompatible {
-                name: "format version".into(),
-                expected: FORMAT_VERSION.to_string(),
-                found: version.to_string(),
-            });
+        if version > FORMAT_VERSION {
+            return Err(Error::Version { found: version, known: FORMAT_VERSION });
         }
         let id = u64::from_le_bytes(page[12..20].try_into().expect("eight bytes"));
         Ok(Superblock { version, id: DatabaseId(id) })
+    }
+
+    /// Refuses a file older than `oldest`.
+    pub fn check_version(self, oldest: u32) -> Result<()> {
+        match self.version < oldest {
+            true => Err(Error::Version { found: self.version, known: FORMAT_VERSION }),
+            false => Ok(()),
+        }
     }
 }
 

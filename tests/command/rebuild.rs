@@ -1,6 +1,7 @@
 //! `rebuild`: index and clusters again, with other parameters.
 
 use crate::common::texts::{Draw, edited, text};
+use crate::common::version::set_version;
 use crate::run::Shell;
 use crate::stock::{Document, stock};
 
@@ -136,4 +137,35 @@ fn a_database_must_be_there() {
     shell.run(&["rebuild", "text", "--salvage"]).exits(4).gives_nothing();
     assert_eq!(shell.bytes("text"), b"hello");
     assert_eq!(shell.files(), ["text"]);
+}
+
+fn give_version(shell: &Shell, version: u32) {
+    let mut bytes = std::fs::read(shell.path("db")).unwrap();
+    set_version(&mut bytes, version);
+    std::fs::write(shell.path("db"), bytes).unwrap();
+}
+
+#[test]
+fn a_file_of_format_version_0_is_brought_up() {
+    let (shell, documents) = shell(&[]);
+    let before = shell.answers("db", &documents);
+    give_version(&shell, 0);
+    for line in ["stats db", "pairs db", "compact db", "export db", "get db f1.0", "remove db f1.0"] {
+        let line: Vec<&str> = line.split(' ').collect();
+        shell.run(&line).exits(4).says("format version 0").says("`sketchdb rebuild`");
+    }
+    shell.run(&["verify", "db", "--deep"]).exits(0);
+    shell.run(&["rebuild", "db"]).exits(0);
+    assert_eq!(shell.answers("db", &documents), before);
+}
+
+#[test]
+fn a_file_of_a_later_format_version_is_left_alone() {
+    let (shell, _) = shell(&[]);
+    give_version(&shell, 2);
+    let before = std::fs::read(shell.path("db")).unwrap();
+    for verb in ["stats", "rebuild", "compact", "verify"] {
+        shell.run(&[verb, "db"]).exits(4).says("format version 2").says("a newer sketchdb");
+    }
+    assert_eq!(std::fs::read(shell.path("db")).unwrap(), before);
 }

@@ -6,4 +6,5 @@ pub mod disk;
 pub mod place;
 pub mod rng;
 pub mod texts;
+pub mod version;
 pub mod workload;

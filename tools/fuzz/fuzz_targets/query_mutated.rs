@@ -182,7 +182,11 @@ fuzz_target!(init: { whole(); }, |input: &[u8]| {
 fn check_error(error: &Error) {
     let damage = matches!(
         error,
-        Error::Corrupt { .. } | Error::Incompatible { .. } | Error::NeedsRecovery(_) | Error::Failed(_)
+        Error::Corrupt { .. }
+            | Error::Incompatible { .. }
+            | Error::Version { .. }
+            | Error::NeedsRecovery(_)
+            | Error::Failed(_)
     );
     assert!(damage, "{error:?}");
 }
