@@ -196,7 +196,7 @@ impl Adding<'_> {
                 }
                 Came::Visit(_) => {
                     let visits = std::iter::from_fn(|| waiting.next_if(|came| !came.is_document()));
-                    let seeing = self.db.see_later(visits.filter_map(Came::visit).collect())?;
+                    let seeing = self.db.see_later(visits.filter_map(Came::visit).collect(), self.options)?;
                     begun.push(Box::new(|| seeing.wait()));
                 }
             }

@@ -181,7 +181,7 @@ impl Batch<'_> {
     }
 
     /// Gives the verdict on one document and stores it as the options say.
-    fn add(&mut self, document: &Document, options: AddOptions) -> Result<Added> {
+    pub(super) fn add(&mut self, document: &Document, options: AddOptions) -> Result<Added> {
         let Document { key, sketch, seen_at } = document;
         let own = self.find_document(key)?;
         let same = self.find_content(&sketch.hash)?;

@@ -1,11 +1,12 @@
 //! `see`: pages that were seen again, of which nobody has the text.
 
-use super::add::{Added, Durability, Verdict, check_key};
+use super::add::{AddOptions, Added, Document, check_key};
 use super::batch::Batch;
 use super::database::{Database, jobs};
 use super::reader::Reader;
 use super::writer::Begun;
 use crate::error::Result;
+use crate::sketch::Sketch;
 
 /// A page that was seen again and found to be the same as before.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,17 +38,18 @@ impl Seeing<'_> {
 }
 
 impl Database {
-    /// Begins to move the last-seen time of each document forward, or, when it is not stored, that of the one it is the same
-    /// as, after all that was begun before. The verdict is [`Verdict::Unchanged`] of the first, [`Verdict::Exact`] of the
-    /// second, whose copy is not stored.
-    pub fn see_later(&self, visits: Vec<Visit>) -> Result<Seeing<'_>> {
+    /// Begins to move the last-seen time of each document forward; one that is not stored is added with the text of the one
+    /// it is the same as. All this after what was begun before, and as if the texts had come.
+    pub fn see_later(&self, visits: Vec<Visit>, options: impl Into<AddOptions>) -> Result<Seeing<'_>> {
+        let options = options.into();
+        options.check(self.params())?;
         visits
             .iter()
             .flat_map(|visit| visit.of.iter().chain([&visit.key]))
             .try_for_each(|key| check_key(key))?;
         let begin = |job: Vec<Visit>| {
-            self.begin(job.len(), false, Durability::Durable, move |batch| {
-                job.iter().map(|visit| batch.visit(visit)).collect()
+            self.begin(job.len(), false, options.durability, move |batch| {
+                job.into_iter().map(|visit| batch.visit(visit, options)).collect()
             })
         };
         let begun = jobs(visits, |_| 1).into_iter().map(begin).collect::<Result<_>>()?;
@@ -56,22 +58,15 @@ impl Database {
 }
 
 impl Batch<'_> {
-    fn visit(&mut self, visit: &Visit) -> Result<Option<Added>> {
-        if let Some((id, state)) = self.find_document(&visit.key)? {
-            self.see(id, &state, visit.seen_at);
+    fn visit(&mut self, visit: Visit, options: AddOptions) -> Result<Option<Added>> {
+        let Visit { key, of, seen_at } = visit;
+        if let Some((id, state)) = self.find_document(&key)? {
+            self.see(id, &state, seen_at);
             return Ok(Some(Added::unchanged(id, self.cluster(state.content)?)));
         }
-        let Some(of) = &visit.of else { return Ok(None) };
-        let Some((id, state)) = self.find_document(of)? else { return Ok(None) };
-        self.see(id, &state, visit.seen_at);
-        Ok(Some(Added {
-            id: None,
-            verdict: Verdict::Exact,
-            of: Some(of.clone()),
-            resemblance: Some(1.0),
-            containment: None,
-            cluster: Some(self.cluster(state.content)?),
-            bounded: false,
-        }))
+        let Some(of) = of else { return Ok(None) };
+        let Some((_, state)) = self.find_document(&of)? else { return Ok(None) };
+        let sketch = self.content(state.content, Sketch::of_record)?;
+        self.add(&Document { key, sketch, seen_at }, options).map(Some)
     }
 }

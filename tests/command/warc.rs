@@ -306,13 +306,24 @@ fn revisits_are_seen_again() {
     assert_eq!(ran.column("key"), [a, a, "http://b.example/", a]);
     assert_eq!(ran.column("verdict"), ["new", "unchanged", "exact", "unchanged"]);
     assert_eq!(ran.column("of"), ["null", "null", a, "null"]);
-    assert_eq!(ran.json()[2]["id"], serde_json::Value::Null);
-    let stored = &shell.json(&["get", "db", a])[0];
-    assert_eq!([&stored["first_seen"], &stored["last_seen"]], [before, "2026-03-01T00:00:00Z"]);
-    shell.run(&["get", "db", "http://b.example/"]).exits(1);
+    let seen = |shell: &Shell, key: &str| {
+        let stored = shell.json(&["get", "db", key]).remove(0);
+        ["first_seen", "last_seen"].map(|time| stored[time].as_str().unwrap().to_owned())
+    };
+    assert_eq!(seen(&shell, a), [before, after]);
+    assert_eq!(seen(&shell, "http://b.example/"), ["2026-03-01T00:00:00Z"; 2]);
+    shell.run(&["get", "db", "http://c.example/"]).exits(1);
+    shell.run(&["verify", "db", "--deep"]).exits(0);
     let (own, ran) = add("a.warc", [page.clone(), revisit(a, after, None)].concat());
     assert_eq!(ran.exits(0).column("verdict"), ["new", "unchanged"]);
-    assert_eq!(own.json(&["get", "db", a])[0]["last_seen"], after);
+    assert_eq!(seen(&own, a), [before, after]);
+    // A copy that is not stored stands for the page that it is a copy of.
+    let of = revisit("http://b.example/", "2026-03-01T00:00:00Z", Some(a));
+    own.write("b.warc", of);
+    let ran = own.run(&["--json", "add", "db", "b.warc", "--only-new"]).exits(0);
+    assert_eq!((ran.column("verdict"), ran.column("id")), (vec!["exact".into()], vec!["null".into()]));
+    assert_eq!(seen(&own, a), [before, "2026-03-01T00:00:00Z"]);
+    own.run(&["get", "db", "http://b.example/"]).exits(1);
     // Who says when, says it of all.
     shell.run(&["add", "db", "a.warc", "--seen-at", "2027-01-01T00:00:00Z"]).exits(0);
     assert_eq!(shell.json(&["get", "db", a])[0]["last_seen"], "2027-01-01T00:00:00Z");
