@@ -17,6 +17,7 @@ use crate::store::disk::{Disk, FileDisk};
 use crate::store::file::{Birth, KNOWN_ANSWER, StoreFile};
 use crate::store::merging::Merging;
 use crate::store::pages::FORMAT_VERSION;
+use crate::store::remnants::Remnants;
 use crate::store::run::FilterBudget;
 use crate::store::view::View;
 use std::path::Path;
@@ -161,6 +162,8 @@ impl Database {
         let merging = unfinished
             .map(|unfinished| Merging::resume(unfinished, &view.runs, indexing.prefixes()))
             .transpose()?;
+        let remnants =
+            if options.read_only { Remnants::default() } else { Remnants::load(&file.snapshot()?)? };
         let recovered = file.was_recovered();
         let db = Database {
             prototype: Sketcher::new(&params.sketch)?,
@@ -172,7 +175,7 @@ impl Database {
             counts: Counts::default(),
             pace: Pace::new(options.flush_contents),
             view: RwLock::new(Arc::new(view)),
-            commits: Commits::new(GROUP, PATIENCE, Writer::new(merging)),
+            commits: Commits::new(GROUP, PATIENCE, Writer::new(merging, remnants)),
             filters,
             sketchers: Mutex::default(),
             disk,

@@ -14,6 +14,7 @@ use crate::index::tier::FAN_OUT;
 use crate::store::commit::Commit;
 use crate::store::flush::flush;
 use crate::store::merging::Merging;
+use crate::store::remnants::Remnants;
 use crate::store::run::Run;
 use crate::store::view::View;
 use std::sync::Arc;
@@ -32,6 +33,9 @@ const FLUSH_DOCUMENTS: u64 = MOST_NUMBERS - GROUP as u64;
 const MERGE_FACTOR: u64 = 8;
 /// Entries merged in one commit for each entry that it adds: what a commit that flushes left is made up for.
 const MOST_FACTOR: u64 = 10;
+/// Entries added for each row of a merged run that is dropped: a row has some 900 entries, each of which is merged up to
+/// [`MERGE_FACTOR`] times, so that rows go faster than they come.
+const ENTRIES_FOR_ROW: u64 = 64;
 
 /// How much is flushed and merged at a time: everything in proportion to a full memtable.
 #[derive(Clone, Copy, Debug)]
@@ -52,6 +56,11 @@ impl Pace {
     /// Fewer entries than this are not worth a slice.
     fn least_slice(self) -> u64 {
         self.flush_contents * 3
+    }
+
+    /// Rows of merged runs that closing waits for.
+    fn drop_on_close(self) -> u64 {
+        self.merge_on_close() / 512
     }
 
     /// Entries of unfinished merges that closing waits for: some four full memtables.
@@ -94,11 +103,14 @@ pub(crate) struct Writer {
     credit: u64,
     /// Whether the last commit flushed and left merging out.
     rested: bool,
+    /// What is left of merged runs, and how many entries were added since some of it was dropped.
+    remnants: Remnants,
+    undropped: u64,
 }
 
 impl Writer {
-    pub fn new(merging: Option<Merging>) -> Self {
-        Writer { merging, credit: 0, rested: false }
+    pub fn new(merging: Option<Merging>, remnants: Remnants) -> Self {
+        Writer { merging, credit: 0, rested: false, remnants, undropped: 0 }
     }
 }
 
@@ -192,18 +204,26 @@ impl Database {
             writer.credit -= budget;
             if let Some(merged) = under_way.slice(budget, view, &commit, self.filters())? {
                 merging = None;
-                let at = runs.iter().position(|run| merged.inputs.contains(&run.number)).unwrap_or(0);
-                runs.retain(|run| !merged.inputs.contains(&run.number));
+                let gone = |run: &Arc<Run>| merged.inputs.contains(&run.number);
+                runs.iter()
+                    .filter(|run| gone(run))
+                    .for_each(|run| writer.remnants.push(run.number, run.rows()));
+                let at = runs.iter().position(gone).unwrap_or(0);
+                runs.retain(|run| !gone(run));
                 runs.insert(at, merged.run);
             }
         }
+        writer.undropped += entries;
+        writer.remnants.drop_some(&commit, writer.undropped / ENTRIES_FOR_ROW)?;
+        writer.undropped %= ENTRIES_FOR_ROW;
         commit.finish(&counters)?;
         writer.merging = merging;
         self.show(view.next(self.file(), counters, runs, memtable, marks)?);
         Ok(())
     }
 
-    /// Leaves the file so that opening it is quick: a large memtable flushed, short merges finished.
+    /// Leaves the file so that opening it is quick: a large memtable flushed, short merges finished, a few rows of merged runs
+    /// dropped.
     pub(crate) fn settle(&self) -> Result<()> {
         let mut writer = self.commits().state();
         self.commits().usable()?;
@@ -213,6 +233,17 @@ impl Database {
         } else if self.counts().now().buffered > 0 {
             self.step(&mut writer, false)?;
         }
+        self.finish_merges(&mut writer)?;
+        let rows = writer.remnants.rows();
+        if rows == 0 || rows > self.pace().drop_on_close() {
+            return Ok(());
+        }
+        writer.undropped = (rows + 1) * ENTRIES_FOR_ROW;
+        self.step(&mut writer, false)
+    }
+
+    /// Finishes merges that are short.
+    fn finish_merges(&self, writer: &mut Writer) -> Result<()> {
         let most = self.pace().merge_on_close();
         loop {
             let view = self.view();
@@ -225,7 +256,7 @@ impl Database {
                 return Ok(());
             }
             writer.credit = most;
-            self.step(&mut writer, false)?;
+            self.step(writer, false)?;
         }
     }
 

@@ -9,7 +9,7 @@ use super::run::RunWriter;
 use super::tables::{self, Doing, RunRows, run_name};
 use crate::error::{Error, Result};
 use crate::id::{ContentId, DatabaseId, DocId};
-use redb::{Key, Table, TableDefinition, WriteTransaction};
+use redb::{Key, ReadableTable, ReadableTableMetadata, Table, TableDefinition, WriteTransaction};
 
 /// A write transaction in this crate's words. Dropped without [`finish`](Self::finish), nothing happened.
 pub(crate) struct Commit {
@@ -109,14 +109,31 @@ impl Commit {
         table.insert(number, &record.encode()[..]).doing("list a run").map(|_| ())
     }
 
-    /// Removes a run and its rows.
-    pub fn drop_run(&self, number: u64) -> Result<()> {
+    /// Removes a run, but for its rows.
+    pub fn unlist_run(&self, number: u64) -> Result<()> {
         let mut table = self.transaction.open_table(tables::RUNS).doing("drop a run")?;
-        table.remove(number).doing("drop a run")?;
-        drop(table);
-        let name = run_name(number);
+        table.remove(number).doing("drop a run").map(|_| ())
+    }
+
+    /// Takes up to `most` rows of a run away, from the first on, and its table when they were fewer: how many.
+    pub fn drop_rows(&self, number: u64, most: u64) -> Result<u64> {
+        let (name, doing) = (run_name(number), "drop a run");
         let definition: RunRows = TableDefinition::new(&name);
-        self.transaction.delete_table(definition).doing("drop a run").map(|_| ())
+        let mut table = self.transaction.open_table(definition).doing(doing)?;
+        let mut dropped = 0;
+        while dropped < most {
+            let first = table.first().doing(doing)?.map(|row| row.0.value());
+            let Some(first) = first else { break };
+            let before = table.len().doing(doing)?;
+            let end = first.saturating_add(u32::try_from(most - dropped).unwrap_or(u32::MAX));
+            table.retain_in(first..end, |_, _| false).doing(doing)?;
+            dropped += before - table.len().doing(doing)?;
+        }
+        drop(table);
+        if dropped < most {
+            self.transaction.delete_table(definition).doing(doing)?;
+        }
+        Ok(dropped)
     }
 
     /// Makes everything take effect at once, together with the counters.

@@ -126,7 +126,7 @@ impl Merging {
             return Ok(None);
         }
         let inputs: Vec<u64> = inputs.iter().map(|input| input.0).collect();
-        inputs.iter().try_for_each(|&input| commit.drop_run(input))?;
+        inputs.iter().try_for_each(|&input| commit.unlist_run(input))?;
         let run =
             Run::new(*number, record.clone(), builder.directory().clone(), view.prefixes(), filters.clone());
         Ok(Some(Merged { run: Arc::new(run), inputs }))

@@ -30,6 +30,7 @@ pub(crate) mod commit;
 pub(crate) mod flush;
 pub(crate) mod build;
 pub(crate) mod merging;
+pub(crate) mod remnants;
 #[cfg(any(test, fuzzing))]
 pub(crate) mod rewrite;
 #[cfg(test)]

@@ -64,6 +64,11 @@ impl Run {
         Run { number, record, directory, prefixes, filters, budget }
     }
 
+    /// How many rows its table has.
+    pub fn rows(&self) -> u64 {
+        rows_of(&self.directory)
+    }
+
     /// Reads a run's directory: all of it must be there.
     pub fn load_directory(number: u64, groups: u32, rows: &RunTable) -> Result<Directory> {
         let mut directory = Directory::default();
@@ -72,12 +77,16 @@ impl Run {
             directory.push_group(row.value()).map_err(|e| e.within(place(number, DIRECTORIES + group)))?;
         }
         // Fewer groups than there are would hide what is in the others.
-        let named = directory.blocks() as u64 + 2 * u64::from(groups);
-        match rows.len().doing("count the rows of a run")? == named {
+        match rows.len().doing("count the rows of a run")? == rows_of(&directory) {
             true => Ok(directory),
             false => Err(Error::corrupt(format!("run {number}"), "it has other rows than its record says")),
         }
     }
+}
+
+/// Rows of a run with this directory: its blocks, and two for each group of them.
+fn rows_of(directory: &Directory) -> u64 {
+    (directory.blocks() + 2 * directory.groups()) as u64
 }
 
 impl Drop for Run {

@@ -30,6 +30,11 @@ pub(crate) fn run_name(number: u64) -> String {
     format!("run_{number}")
 }
 
+/// The number of the run whose table has this name.
+pub(crate) fn run_number(name: &str) -> Option<u64> {
+    name.strip_prefix("run_")?.parse().ok()
+}
+
 /// Rows of a run, by a number: blocks from 0, directories and filters behind them.
 pub(crate) type RunRows<'a> = TableDefinition<'a, u32, &'static [u8]>;
 
@@ -106,7 +111,8 @@ mod tests {
             .map(|row| (row[0].into(), row[1].into(), row[2].into()))
             .collect::<BTreeSet<Shape>>();
         assert_eq!(listed, coded);
-        assert!(run_name(7) == "run_7");
+        assert_eq!((run_name(7).as_str(), run_number("run_7")), ("run_7", Some(7)));
+        assert!(rows().iter().all(|row| run_number(row[0]).is_none()));
     }
 
     #[test]
