@@ -60,6 +60,9 @@ pub enum Error {
         /// What was wrong there.
         what: String,
     },
+    /// Of a damaged file nothing can be saved.
+    #[error("nothing of the file can be saved: {0}; take a backup, or add the texts again")]
+    Lost(String),
     /// The system failed: disk full, permission, I/O error.
     #[error("{doing}: {source}{}", remedy(source))]
     Io {

@@ -39,7 +39,9 @@ impl Outcome {
     fn of(error: &Error) -> Self {
         match error {
             Error::Invalid { .. } | Error::Missing(_) | Error::Exists(_) => Outcome::Usage,
-            Error::Incompatible { .. } | Error::Version { .. } | Error::Corrupt { .. } => Outcome::Database,
+            Error::Incompatible { .. } | Error::Version { .. } | Error::Corrupt { .. } | Error::Lost(_) => {
+                Outcome::Database
+            }
             Error::Locked(_) | Error::NeedsRecovery(_) => Outcome::Locked,
             _ => Outcome::System,
         }

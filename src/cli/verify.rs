@@ -62,9 +62,13 @@ pub fn run(verb: &Verify, common: &Common) -> Ended {
     }
     output.flush()?;
     if let (false, Some((contents, documents)), false) = (ok, intact, common.quiet) {
-        say(&format!(
-            "sketchdb: {damaged} places are wrong; {contents} contents and {documents} documents are in frames that are whole, which `sketchdb rebuild --salvage` keeps"
-        ));
+        let saved = match contents + documents {
+            0 => "nothing of it can be saved: take a backup, or add the texts again".into(),
+            _ => format!(
+                "{contents} contents and {documents} documents are in frames that are whole, which `sketchdb rebuild --salvage` keeps"
+            ),
+        };
+        say(&format!("sketchdb: {damaged} places are wrong; {saved}"));
     }
     Ok(if ok { Outcome::Done } else { Outcome::Database })
 }

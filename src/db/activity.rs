@@ -22,7 +22,7 @@ pub struct Activity {
     pub contained: u64,
     /// Of all these, those whose search was bounded by a term that too many contents share.
     pub bounded: u64,
-    /// Commits, and how many of them were durable.
+    /// Commits.
     pub commits: u64,
     /// Commits that made all before them durable.
     pub durable_commits: u64,
@@ -78,9 +78,9 @@ impl Counts {
     }
 
     /// A caller was given verdicts after this time.
-    pub fn answered(&self, added: &[Added], waited: Duration) {
+    pub fn answered<'a>(&self, added: impl Iterator<Item = &'a Added>, waited: Duration) {
         let mut counts = self.lock();
-        added.iter().for_each(|added| counts.count(added));
+        added.for_each(|added| counts.count(added));
         counts.waited += waited;
         counts.longest_wait = counts.longest_wait.max(waited);
     }

@@ -349,7 +349,7 @@ impl Adding<'_> {
         for begun in self.begun {
             all.extend(self.db.end(begun)?);
         }
-        self.db.counts().answered(&all, began.elapsed());
+        self.db.counts().answered(all.iter(), began.elapsed());
         Ok(all)
     }
 }

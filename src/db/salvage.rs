@@ -77,8 +77,7 @@ impl Database {
     ) -> Result<Salvaged> {
         progress("search for records", 0, 1);
         let frames = scan(&*damaged)?;
-        let lost =
-            || Error::corrupt("file", "its parameters are lost: nothing in it can be read without them");
+        let lost = || Error::Lost("its parameters are lost, without which nothing in it can be read".into());
         let params = Params::from_json(frames.params.as_ref().ok_or_else(lost)?)?;
         let id = frames.database.ok_or_else(lost)?;
         let remains = Remains::of(damaged.clone(), memory / 4);

@@ -7,14 +7,17 @@ use super::reader::Reader;
 use super::writer::Begun;
 use crate::error::Result;
 use crate::sketch::Sketch;
+use std::time::Instant;
 
 /// A page that was seen again and found to be the same as before.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Visit {
     /// The document's key.
     pub key: String,
-    /// The key of another document that it is the same as.
+    /// The key of the document that it is the same as; its own when none is named.
     pub of: Option<String>,
+    /// When that one was seen with the text that is meant, in seconds since 1970.
+    pub of_date: Option<u64>,
     /// When it was seen, in seconds since 1970.
     pub seen_at: Option<u64>,
 }
@@ -27,19 +30,23 @@ pub struct Seeing<'d> {
 }
 
 impl Seeing<'_> {
-    /// What each visit was of, in order, once all are durable; `None` of what is not stored.
+    /// What each page is to the others, in order, once all are durable, unless they were to be buffered; `None` of one whose text
+    /// is not stored.
     pub fn wait(self) -> Result<Vec<Option<Added>>> {
-        let mut all = Vec::new();
+        let began = Instant::now();
+        let mut all: Vec<Option<Added>> = Vec::new();
         for begun in self.begun {
             all.extend(self.db.end(begun)?);
         }
+        self.db.counts().answered(all.iter().flatten(), began.elapsed());
         Ok(all)
     }
 }
 
 impl Database {
-    /// Begins to move the last-seen time of each document forward; one that is not stored is added with the text of the one
-    /// it is the same as. All this after what was begun before, and as if the texts had come.
+    /// Begins to add each page with the text of the document that it is the same as, after all that was begun before, and as if the
+    /// text had come. What is not stored is not added, nor what is the same as a text of another document that was replaced since
+    /// (which compaction forgets).
     pub fn see_later(&self, visits: Vec<Visit>, options: impl Into<AddOptions>) -> Result<Seeing<'_>> {
         let options = options.into();
         options.check(self.params())?;
@@ -59,13 +66,15 @@ impl Database {
 
 impl Batch<'_> {
     fn visit(&mut self, visit: Visit, options: AddOptions) -> Result<Option<Added>> {
-        let Visit { key, of, seen_at } = visit;
-        if let Some((id, state)) = self.find_document(&key)? {
-            self.see(id, &state, seen_at);
-            return Ok(Some(Added::unchanged(id, self.cluster(state.content)?)));
-        }
-        let Some(of) = of else { return Ok(None) };
-        let Some((_, state)) = self.find_document(&of)? else { return Ok(None) };
+        let Visit { key, of, of_date, seen_at } = visit;
+        let own = self.find_document(&key)?;
+        let meant = match of.filter(|of| *of != key) {
+            None => own,
+            Some(of) => self.find_document(&of)?.filter(|(_, other)| {
+                other.has_text_of(of_date) || own.is_some_and(|(_, own)| own.content == other.content)
+            }),
+        };
+        let Some((_, state)) = meant else { return Ok(None) };
         let sketch = self.content(state.content, Sketch::of_record)?;
         self.add(&Document { key, sketch, seen_at }, options).map(Some)
     }

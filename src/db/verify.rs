@@ -68,7 +68,10 @@ impl Verified {
     fn note(&mut self, result: Result<()>) -> Result<()> {
         match result {
             Err(Error::Corrupt { at, what }) => {
-                self.damage(at, what);
+                // A page that a reader met was named when all were looked at.
+                if self.damage.iter().all(|named| named.at != at || named.what != what) {
+                    self.damage(at, what);
+                }
                 Ok(())
             }
             // The store reads nothing more after the first page that it could not read, which was noted.
@@ -85,10 +88,10 @@ impl Database {
         let disk: Arc<dyn Disk> = Arc::new(FileDisk::open_read_only(path.as_ref())?);
         match Database::load(disk.clone(), options, OLDEST_VERSION, path.as_ref()) {
             Ok(db) => db.verify(deep),
-            Err(Error::Corrupt { at, what }) => {
+            Err(error @ Error::Corrupt { .. }) => {
                 let mut verified = Verified { deep, ..Verified::default() };
-                verified.damage(at, what);
                 verified.check_seals(&disk)?;
+                verified.note(Err(error))?;
                 verified.count_intact(&disk)?;
                 Ok(verified)
             }
@@ -139,7 +142,8 @@ impl Verified {
 
     fn count_intact(&mut self, disk: &Arc<dyn Disk>) -> Result<()> {
         let frames = salvage::scan(&**disk)?;
-        self.intact = Some((frames.contents, frames.documents));
+        // Nothing can be read without the parameters.
+        self.intact = Some(frames.params.map_or((0, 0), |_| (frames.contents, frames.documents)));
         Ok(())
     }
 

@@ -51,9 +51,16 @@ pub(crate) struct StoredDocument {
     pub content: ContentId,
     pub first_seen: Option<u64>,
     pub last_seen: Option<u64>,
+    /// Whether it had another text when its record was written.
+    pub changed: bool,
 }
 
 impl StoredDocument {
+    /// Whether its text is the one that it had then, for all that is known.
+    pub fn has_text_of(&self, then: Option<u64>) -> bool {
+        !self.changed || then.is_none_or(|then| self.last_seen.is_some_and(|last| then >= last))
+    }
+
     /// A document as its record tells.
     pub fn recorded(record: DocumentRecord) -> Self {
         StoredDocument {
@@ -61,6 +68,7 @@ impl StoredDocument {
             content: ContentId(record.content),
             first_seen: record.first_seen,
             last_seen: record.last_seen.or(record.first_seen),
+            changed: false,
         }
     }
 
@@ -72,7 +80,8 @@ impl StoredDocument {
     /// The document with what changed since.
     pub fn amended(self, amendment: &Amendment) -> Self {
         let content = ContentId(amendment.content);
-        StoredDocument { content, last_seen: amendment.last_seen, ..self }
+        let changed = content != self.content;
+        StoredDocument { content, last_seen: amendment.last_seen, changed, ..self }
     }
 }
 

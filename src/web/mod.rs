@@ -44,7 +44,8 @@ const BEGINNING: usize = 1 << 16;
 /// Bytes of a page whose main content is looked for; of a longer one all text is taken.
 const MOST_PAGE: u64 = 1 << 20;
 
-/// The text of a page or of a plain text; `None` of what is no text. An empty content type is told from the bytes.
+/// The text of a page or of a plain text; `None` of what is no text: by its content type, whatever the bytes are, or, when that is
+/// empty, by its bytes.
 pub fn text_of(bytes: &[u8], content_type: &str, extraction: Extraction) -> Option<String> {
     let mut text = Vec::new();
     let read = read_text(bytes, &MediaType::parse(content_type), extraction, &mut |part| text.extend(part));

@@ -2,6 +2,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod revisits;
 mod run;
 mod fields;
 mod exits;
@@ -11,6 +12,7 @@ mod keys;
 mod inputs;
 mod archive;
 mod warc;
+mod warc_damage;
 mod web;
 mod hostile;
 mod long_lines;

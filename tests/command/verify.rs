@@ -66,6 +66,10 @@ fn a_flipped_byte_is_4_and_its_place_is_named() {
         let places: String = line["damage"].as_array().unwrap().iter().map(|d| plain(&d["at"])).collect();
         assert!(!places.is_empty() && line["damaged"].as_u64().unwrap() > 0, "{line}");
         named += usize::from(places.contains(&format!("{}", at / 4096 * 4096)));
+        let mut named_once = std::collections::HashSet::new();
+        for place in line["damage"].as_array().unwrap() {
+            assert!(named_once.insert((plain(&place["at"]), plain(&place["what"]))), "named twice: {line}");
+        }
     }
     assert!(named >= 6, "the page was named {named} times");
 }
@@ -96,6 +100,15 @@ fn what_is_no_database_is_4_and_what_is_not_there_2() {
     }
     shell.run(&["verify", "missing"]).exits(2).gives_nothing();
     shell.run(&["verify", "."]).exits(2).gives_nothing();
+}
+
+#[test]
+fn of_what_has_lost_its_parameters_nothing_is_promised() {
+    let (shell, _) = shell();
+    shell.write("cut", &shell.bytes("db")[..12_288]);
+    shell.run(&["verify", "cut"]).exits(4).says("nothing of it can be saved").keeps_silent_of("--salvage");
+    let ran = shell.run(&["rebuild", "cut", "--salvage"]).exits(4).gives_nothing();
+    ran.says("nothing of the file can be saved").says("backup").keeps_silent_of("--salvage");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Archives of the web: which records become documents, how they are read, and what is damaged named.
 
-use crate::archive::{gz, http, plain, record, response, revisit, words, zst};
+use crate::archive::{gz, http, plain, record, response, words, zst};
 use crate::run::{Ran, Shell};
 use std::path::Path;
 
@@ -278,55 +278,4 @@ fn long_records_pass_by_and_bombs_are_bounded() {
         ran.says("http://bomb.example/: a body that is more than 256 MB").says("cut").says("2 unreadable");
     assert_eq!(ran.column("key"), ["http://long.example/", "http://gzip.example/", "http://small.example/"]);
     assert_eq!(ran.column("verdict"), ["new", "exact", "new"]);
-}
-
-#[test]
-fn revisits_are_seen_again() {
-    let (before, after) = ("2026-01-01T00:00:00Z", "2026-02-01T00:00:00Z");
-    let page = record(
-        "response",
-        &[
-            "WARC-Target-URI: http://a.example/",
-            &format!("WARC-Date: {before}"),
-            "Content-Type: application/http",
-        ],
-        http(&["Content-Type: text/plain"], "one two three"),
-    );
-    let archive = [
-        revisit("http://a.example/", after, None),
-        page.clone(),
-        revisit("http://a.example/", after, None),
-        revisit("http://b.example/", "2026-03-01T00:00:00Z", Some("http://a.example/")),
-        revisit("http://c.example/", after, Some("http://d.example/")),
-        page.clone(),
-    ];
-    let (shell, ran) = add("a.warc", archive.concat());
-    let ran = ran.exits(0).says("2 revisits of pages that are not stored");
-    let a = "http://a.example/";
-    assert_eq!(ran.column("key"), [a, a, "http://b.example/", a]);
-    assert_eq!(ran.column("verdict"), ["new", "unchanged", "exact", "unchanged"]);
-    assert_eq!(ran.column("of"), ["null", "null", a, "null"]);
-    let seen = |shell: &Shell, key: &str| {
-        let stored = shell.json(&["get", "db", key]).remove(0);
-        ["first_seen", "last_seen"].map(|time| stored[time].as_str().unwrap().to_owned())
-    };
-    assert_eq!(seen(&shell, a), [before, after]);
-    assert_eq!(seen(&shell, "http://b.example/"), ["2026-03-01T00:00:00Z"; 2]);
-    shell.run(&["get", "db", "http://c.example/"]).exits(1);
-    shell.run(&["verify", "db", "--deep"]).exits(0);
-    let (own, ran) = add("a.warc", [page.clone(), revisit(a, after, None)].concat());
-    assert_eq!(ran.exits(0).column("verdict"), ["new", "unchanged"]);
-    assert_eq!(seen(&own, a), [before, after]);
-    // A copy that is not stored stands for the page that it is a copy of.
-    let of = revisit("http://b.example/", "2026-03-01T00:00:00Z", Some(a));
-    own.write("b.warc", of);
-    let ran = own.run(&["--json", "add", "db", "b.warc", "--only-new"]).exits(0);
-    assert_eq!((ran.column("verdict"), ran.column("id")), (vec!["exact".into()], vec!["null".into()]));
-    assert_eq!(seen(&own, a), [before, "2026-03-01T00:00:00Z"]);
-    own.run(&["get", "db", "http://b.example/"]).exits(1);
-    // Who says when, says it of all.
-    shell.run(&["add", "db", "a.warc", "--seen-at", "2027-01-01T00:00:00Z"]).exits(0);
-    assert_eq!(shell.json(&["get", "db", a])[0]["last_seen"], "2027-01-01T00:00:00Z");
-    let query = shell.run(&["--json", "query", "db", "a.warc", "--self"]).exits(0);
-    assert_eq!(query.column("match"), [a, a]);
 }

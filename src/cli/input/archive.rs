@@ -1,17 +1,16 @@
 //! The walk through an archive: its records in order, each a piece, and what is damaged named.
 
 use super::long::Long;
+use super::tally::Passed;
 use super::walk::Walk;
-use super::warc::{Body, Head, Kind, Next, Records};
-use super::{Piece, Place};
+use super::warc::{Again, Body, Head, Kind, Next, Records, may_be_seen_again};
+use super::{Piece, Place, checked};
 use sketchdb::Visit;
 use std::io::{self, Cursor, Read};
 use std::sync::Arc;
 
-/// Bytes that may be read again after damage: so many, and so many for each byte that was passed. Else an archive of records
-/// that all claim to be long would take time with the square of its length.
-const AGAIN: u64 = 64 << 20;
-const AGAIN_FACTOR: u64 = 8;
+/// Bytes that are looked at of a revisit: the head of a response.
+const MOST_REVISIT: u64 = 1 << 16;
 
 /// Whether more pieces are wanted, or what is wrong with a record.
 type Done = Result<bool, String>;
@@ -21,7 +20,10 @@ impl Walk<'_> {
     pub(super) fn archive(&mut self, file: &str, reader: impl Read) -> bool {
         match Records::new(reader) {
             Err(error) => self.problem(file, error),
-            Ok(records) => Archive { walk: self, file: file.into(), records, counted: 0, again: 0 }.walk(),
+            Ok(records) => {
+                let again = Again::default();
+                Archive { walk: self, file: file.into(), records, counted: 0, again }.walk()
+            }
         }
     }
 }
@@ -30,9 +32,9 @@ struct Archive<'w, 'a, R: Read> {
     walk: &'w mut Walk<'a>,
     file: Arc<str>,
     records: Records<R>,
-    /// Bytes that were counted as read, and those that were read again.
+    /// Bytes that were counted as read.
     counted: u64,
-    again: u64,
+    again: Again,
 }
 
 impl<R: Read> Archive<'_, '_, R> {
@@ -54,10 +56,9 @@ impl<R: Read> Archive<'_, '_, R> {
                 Ok(wanted) => wanted,
                 Err(what) => {
                     let wanted = what.is_empty() || self.walk.problem(self.place(at), what);
-                    match self.records.recover() {
-                        Ok(true) => wanted,
-                        Ok(false) => return wanted,
-                        Err(error) => return wanted && self.walk.problem(self.file.clone(), error),
+                    match self.recover() {
+                        Some(more) => wanted && more,
+                        None => return wanted,
                     }
                 }
             };
@@ -65,6 +66,26 @@ impl<R: Read> Archive<'_, '_, R> {
                 return false;
             }
         }
+    }
+
+    /// Goes to the next record and names what is damaged on the way: whether more pieces are wanted, `None` when there is no
+    /// other record.
+    fn recover(&mut self) -> Option<bool> {
+        let mut wanted = true;
+        while wanted {
+            match self.records.recover() {
+                Ok(true) => return Some(true),
+                Ok(false) => return None,
+                Err(error) if self.records.has_failed_member() => {
+                    wanted = self.walk.problem(self.place(self.records.position()), error);
+                }
+                Err(error) => {
+                    self.walk.problem(self.file.clone(), error);
+                    return None;
+                }
+            }
+        }
+        Some(false)
     }
 
     /// A byte of the unpacked archive.
@@ -81,41 +102,54 @@ impl<R: Read> Archive<'_, '_, R> {
     /// What is made of a record. An error without words was told already.
     fn record(&mut self, head: Head, at: u64) -> Done {
         self.walk.tally.record(head.kind);
-        if head.kind.is_document() && !head.segmented && head.uri.is_some() {
+        if head.kind == Kind::Revisit {
+            return self.revisit(head, at);
+        }
+        let key = match &head.uri {
+            Some(uri) if head.kind.is_document() => checked(uri.clone(), self.place(at)).map(|_| ()),
+            _ => Ok(()),
+        };
+        if head.kind.is_document() && !head.segmented && head.uri.is_some() && key.is_ok() {
             return match usize::try_from(head.length).is_ok_and(|length| length <= self.walk.held) {
                 true => self.held(head, at),
                 false => self.long(head, at),
             };
         }
         self.records.block(&head).skip().map_err(|error| error.to_string())?;
-        match head.kind {
-            Kind::Revisit => match head.uri {
-                Some(key) if (1..=4096).contains(&key.len()) => {
-                    let of = head.refers_to.filter(|of| *of != key && of.len() <= 4096);
-                    let visit = Visit { key, of, seen_at: head.date };
-                    Ok((self.walk.sink)(Some(Piece::Revisit(visit)), false))
-                }
-                _ => Ok(self
-                    .walk
-                    .problem(self.place(at), "a revisit without a WARC-Target-URI of 1 to 4,096 bytes")),
-            },
-            kind if kind.is_document() => {
-                let what = match head.uri {
-                    None => "a record without WARC-Target-URI",
-                    Some(_) => "a record in segments: they are not put together",
-                };
-                Ok(self.walk.problem(self.place(at), what))
-            }
-            _ => Ok(true),
+        let what = match (head.kind.is_document(), key, &head.uri) {
+            (false, ..) => return Ok(true),
+            (true, Err(problem), _) => problem.what,
+            (true, Ok(()), None) => "a record without WARC-Target-URI".into(),
+            (true, Ok(()), Some(_)) => "a record in segments: they are not put together".into(),
+        };
+        Ok(self.walk.problem(self.place(at), what))
+    }
+
+    /// A record which says that a page was the same as before.
+    fn revisit(&mut self, head: Head, at: u64) -> Done {
+        let mut response = Vec::new();
+        let mut block = self.records.block(&head);
+        let read = block.by_ref().take(MOST_REVISIT).read_to_end(&mut response);
+        read.and_then(|_| block.skip()).map_err(|error| error.to_string())?;
+        let Some(key) = head.uri.filter(|key| (1..=4096).contains(&key.len())) else {
+            return Ok(self
+                .walk
+                .problem(self.place(at), "a revisit without a WARC-Target-URI of 1 to 4,096 bytes"));
+        };
+        if !may_be_seen_again(&response[..]) {
+            self.walk.tally.passed(Passed::Status);
+            return Ok(true);
         }
+        let of = head.refers_to.filter(|of| of.len() <= 4096);
+        let visit = Visit { key, of, of_date: head.refers_to_date, seen_at: head.date };
+        Ok((self.walk.sink)(Some(Piece::Revisit(visit)), false))
     }
 
     /// A record that is held in memory.
     fn held(&mut self, head: Head, at: u64) -> Done {
         let mut bytes = Vec::new();
         if let Err(error) = self.records.block(&head).read_to_end(&mut bytes) {
-            self.again += bytes.len() as u64;
-            if self.again <= AGAIN + AGAIN_FACTOR * self.counted {
+            if self.again.allows(bytes.len() as u64, self.counted) {
                 self.records.take_back(bytes);
             }
             return Err(error.to_string());

@@ -53,9 +53,9 @@ impl Piece {
         match self {
             Piece::Line { bytes, .. } => bytes.len(),
             Piece::Long { line, .. } | Piece::Stdin(line) => line.held(),
-            Piece::Record { body: warc::Body::Held(bytes), .. } => bytes.get_ref().len(),
-            Piece::Record { body: warc::Body::Long(bytes), .. } => bytes.held(),
-            Piece::Revisit(visit) => visit.key.len(),
+            Piece::Record { head, body: warc::Body::Held(bytes), .. } => head.bytes() + bytes.get_ref().len(),
+            Piece::Record { head, body: warc::Body::Long(bytes), .. } => head.bytes() + bytes.held(),
+            Piece::Revisit(visit) => visit.key.len() + visit.of.as_ref().map_or(0, String::len),
             _ => 0,
         }
     }
@@ -255,5 +255,23 @@ fn copy(mut reader: impl io::Read, take: &mut dyn FnMut(&[u8])) -> io::Result<()
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_record_says_of_itself_counts_and_is_cut() {
+        let head = format!(
+            "WARC/1.0\r\nWARC-Type: response\r\nContent-Length: 5\r\nWARC-Target-URI: {}\r\nContent-Type: {}\r\n\r\n",
+            "u".repeat(4000),
+            "t".repeat(200_000),
+        );
+        let head = Box::new(warc::Head::parse(head.as_bytes()).unwrap());
+        let body = warc::Body::Held(io::Cursor::new(b"block".to_vec()));
+        let bytes = Piece::Record { head, body, place: Place { file: "a".into(), at: 0 } }.bytes();
+        assert!((4005 + 1024..6000).contains(&bytes), "{bytes}");
     }
 }

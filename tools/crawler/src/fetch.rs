@@ -1,6 +1,7 @@
 //! Fetches pages of one site, as its robots.txt allows.
 
 use crate::Result;
+use crate::links::target_of;
 use reqwest::header::{CONTENT_TYPE, HeaderName, LOCATION};
 use reqwest::redirect::Policy;
 use reqwest::{Client, Response, StatusCode, Url};
@@ -74,7 +75,7 @@ impl Site {
         let content_type = header(CONTENT_TYPE);
         let media = MediaType::parse(&content_type);
         Ok(match response.status() {
-            status if status.is_redirection() => Fetched::Moved(url.join(&header(LOCATION)).ok()),
+            status if status.is_redirection() => Fetched::Moved(target_of(url, &header(LOCATION))),
             StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_MANY_REQUESTS => {
                 Fetched::Failed(response.status().to_string())
             }

@@ -12,9 +12,13 @@ pub fn links(page: &Url, html: &str) -> Vec<Url> {
     let mut seen = HashSet::new();
     let anchors = document.select("a[href], area[href]");
     let hrefs = anchors.iter().filter_map(|anchor| anchor.attr("href"));
-    let urls = hrefs.filter_map(|href| base.join(&href).ok()).map(|mut url| {
-        url.set_fragment(None);
-        url
-    });
+    let urls = hrefs.filter_map(|href| target_of(&base, &href));
     urls.filter(|url| seen.insert(url.clone())).collect()
+}
+
+/// Where a link leads from a page, without its fragment.
+pub fn target_of(page: &Url, link: &str) -> Option<Url> {
+    let mut url = page.join(link).ok()?;
+    url.set_fragment(None);
+    Some(url)
 }

@@ -51,7 +51,7 @@ fn salvage(damaged: Vec<u8>) {
             let verified = db.verify(true).expect("a salvaged database");
             assert_eq!((verified.damage, verified.documents), (Vec::new(), salvaged.documents));
         }
-        Err(Error::Corrupt { .. } | Error::Incompatible { .. } | Error::Version { .. }) => {}
+        Err(Error::Corrupt { .. } | Error::Incompatible { .. } | Error::Version { .. } | Error::Lost(_)) => {}
         Err(error) => panic!("not an error of damage: {error:?}"),
     }
     assert!(damaged.bytes() == before, "the damaged file was written to");

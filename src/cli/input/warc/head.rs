@@ -47,6 +47,9 @@ impl Kind {
     }
 }
 
+/// Characters of a Content-Type that are looked at.
+const MOST_TYPE: usize = 1024;
+
 /// What a record says of itself.
 #[derive(Clone, Debug)]
 pub struct Head {
@@ -54,8 +57,9 @@ pub struct Head {
     /// Bytes of the block.
     pub length: u64,
     pub uri: Option<String>,
-    /// What a revisit is the same as.
+    /// What a revisit is the same as, and since when, in seconds since 1970.
     pub refers_to: Option<String>,
+    pub refers_to_date: Option<u64>,
     /// Seconds since 1970.
     pub date: Option<u64>,
     pub content_type: String,
@@ -66,6 +70,12 @@ pub struct Head {
 }
 
 impl Head {
+    /// Bytes that it keeps in memory.
+    pub fn bytes(&self) -> usize {
+        let length = |text: &Option<String>| text.as_ref().map_or(0, String::len);
+        size_of::<Head>() + length(&self.uri) + length(&self.refers_to) + self.content_type.len()
+    }
+
     /// Reads the lines of a head, or says why they are none.
     pub fn parse(lines: &[u8]) -> Result<Head, String> {
         let text = String::from_utf8_lossy(lines);
@@ -79,6 +89,7 @@ impl Head {
         let length = field("content-length").ok_or("a record without Content-Length")?;
         let length = length.parse().map_err(|_| format!("a record with Content-Length {length:?}"))?;
         let uri = |name| field(name).map(bare).filter(|uri| !uri.is_empty()).map(str::to_owned);
+        let date = |name| field(name).and_then(|date| args::time(date).ok());
         let kind = field("warc-type").ok_or("a record without WARC-Type")?;
         let kind = Kind::NAMES.iter().position(|name| name.eq_ignore_ascii_case(kind));
         Ok(Head {
@@ -86,8 +97,9 @@ impl Head {
             length,
             uri: uri("warc-target-uri"),
             refers_to: uri("warc-refers-to-target-uri"),
-            date: field("warc-date").and_then(|date| args::time(date).ok()),
-            content_type: field("content-type").unwrap_or_default().to_owned(),
+            refers_to_date: date("warc-refers-to-date"),
+            date: date("warc-date"),
+            content_type: field("content-type").unwrap_or_default().chars().take(MOST_TYPE).collect(),
             truncated: field("warc-truncated").is_some(),
             segmented: field("warc-segment-number").is_some(),
         })

@@ -3,8 +3,9 @@
 //! What crawlers store does not always fit what the head says: a coding that the body does not begin with was taken off
 //! before.
 
+use super::buffered::Buffered;
 use flate2::bufread::{DeflateDecoder, MultiGzDecoder, ZlibDecoder};
-use std::io::{self, BufRead, BufReader, Cursor, Read};
+use std::io::{self, BufRead, Cursor, Read};
 
 /// Bytes and fields of a head.
 const MOST_HEAD: usize = 1 << 18;
@@ -15,6 +16,10 @@ const MOST_CODINGS: usize = 4;
 const MOST_UNPACKED: u64 = 256 << 20;
 /// The largest window of zstd and bytes of it: what RFC 9659 lets a content coding have.
 const ZSTD_WINDOW: u32 = 23;
+/// The first seven bits of a stream of brotli with a window of up to 1 GB; RFC 7932, section 9.1, has no such stream.
+const LARGE_WINDOW: u8 = 0x11;
+/// Bytes of the line in front of a chunk.
+const MOST_LINE: usize = 4096;
 
 /// The head of a response.
 pub struct Response {
@@ -47,8 +52,15 @@ fn wrong(what: impl Into<String>) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, what.into())
 }
 
-/// The head that a block begins with, and how many bytes it has; `None` when there must be more.
+/// The head that a block begins with, and how many bytes it has; `None` when there must be more. Of later versions some crawlers
+/// write a head of this form.
 fn head(bytes: &[u8]) -> io::Result<Option<(Response, usize)>> {
+    for later in [b"HTTP/2 ", b"HTTP/3 "] {
+        if let Some(rest) = bytes.strip_prefix(later) {
+            let found = head(&[b"HTTP/1.1 ", rest].concat())?;
+            return Ok(found.map(|(response, length)| (response, length - 2)));
+        }
+    }
     let mut fields = [httparse::EMPTY_HEADER; MOST_FIELDS];
     let mut head = httparse::Response::new(&mut fields);
     let parsed = httparse::ParserConfig::default()
@@ -77,6 +89,12 @@ fn head(bytes: &[u8]) -> io::Result<Option<(Response, usize)>> {
     Ok(Some((response, length)))
 }
 
+/// Whether a page may be seen again by this response, which a revisit holds instead of it: what else was revisited is not a
+/// page. A block that cannot be read says nothing.
+pub fn may_be_seen_again(block: impl Read) -> bool {
+    read(block).map_or(true, |(response, _)| response.is_page() || response.status == 304)
+}
+
 impl Response {
     /// Whether it carries a page: those of 2xx but 206, which is a part of one.
     pub fn is_page(&self) -> bool {
@@ -86,7 +104,7 @@ impl Response {
     /// The body without its codings.
     pub fn body<'a>(&self, wire: impl Read + 'a) -> io::Result<Box<dyn Read + 'a>> {
         let mut body = buffered(wire);
-        if self.chunked && begins_with_chunk(body.fill_buf()?) {
+        if self.chunked && begins_with_chunk(body.peek(MOST_LINE)?) {
             body = buffered(Chunked { inner: body, left: 0, begun: false, ended: false });
         }
         if self.codings.len() > MOST_CODINGS {
@@ -97,11 +115,14 @@ impl Response {
         }
         let mut coded = false;
         for coding in self.codings.iter().rev() {
-            let start = body.fill_buf()?;
+            let start = body.peek(4)?;
             body = match coding.as_str() {
                 "gzip" | "x-gzip" if start.starts_with(b"\x1F\x8B") => buffered(MultiGzDecoder::new(body)),
                 "deflate" if is_zlib(start) => buffered(ZlibDecoder::new(body)),
                 "deflate" if !start.is_empty() => buffered(DeflateDecoder::new(body)),
+                "br" if start.first().is_some_and(|first| first & 0x7F == LARGE_WINDOW) => {
+                    return Err(wrong("a body in brotli with a larger window than RFC 7932 has"));
+                }
                 "br" if !start.is_empty() => buffered(brotli_decompressor::Decompressor::new(body, 1 << 16)),
                 "zstd" if start.starts_with(b"\x28\xB5\x2F\xFD") => {
                     let mut decoder = zstd::stream::read::Decoder::with_buffer(body)?;
@@ -116,8 +137,8 @@ impl Response {
     }
 }
 
-fn buffered<'a>(reader: impl Read + 'a) -> BufReader<Box<dyn Read + 'a>> {
-    BufReader::with_capacity(1 << 16, Box::new(reader))
+fn buffered<'a>(reader: impl Read + 'a) -> Buffered<Box<dyn Read + 'a>> {
+    Buffered::new(Box::new(reader))
 }
 
 fn is_zlib(start: &[u8]) -> bool {
@@ -161,7 +182,7 @@ impl<R: BufRead> Chunked<R> {
 
     fn line(&mut self) -> io::Result<Vec<u8>> {
         let mut line = Vec::new();
-        self.inner.by_ref().take(4096).read_until(b'\n', &mut line)?;
+        self.inner.by_ref().take(MOST_LINE as u64).read_until(b'\n', &mut line)?;
         match line.ends_with(b"\n") {
             true => Ok(line),
             false => Err(io::Error::new(io::ErrorKind::UnexpectedEof, "a body in chunks that is cut")),

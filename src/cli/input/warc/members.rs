@@ -1,7 +1,9 @@
 //! Compressed archives: members of gzip or frames of zstd, one after the other, told by their first bytes.
 //!
-//! A member that is damaged loses itself only: what follows is found by the bytes that members begin with.
+//! A member that is damaged loses itself only: what follows is found by the bytes that members begin with, from some way
+//! before the place where the decoder noticed: one that was cut had begun to read the next.
 
+use super::again::Again;
 use super::buffered::Buffered;
 use flate2::bufread::GzDecoder;
 use std::io::{self, BufRead, Read};
@@ -13,6 +15,8 @@ const ZSTD: &[u8] = b"\x28\xB5\x2F\xFD";
 const DICTIONARY: &[u8] = b"\x5D\x2A\x4D\x18";
 /// Bytes of a dictionary.
 const MOST_DICTIONARY: u64 = 16 << 20;
+/// Bytes of the next member that a decoder may have read before it notices that its own was cut.
+const OVERRUN: usize = 1 << 18;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Packing {
@@ -40,18 +44,20 @@ pub struct Members<R: Read> {
     /// Where the last member began.
     began: u64,
     failed: bool,
+    again: Again,
 }
 
 impl<R: Read> Members<R> {
     pub fn new(file: R) -> io::Result<Self> {
-        let mut raw = Buffered::new(file);
+        let mut raw = Buffered::new(file).keeping(OVERRUN);
         let packing = match raw.peek(4)? {
             start if start.starts_with(GZIP) => Packing::Gzip,
             ZSTD | DICTIONARY => Packing::Zstd,
             _ => Packing::None,
         };
         let dictionary = if raw.peek(4)? == DICTIONARY { dictionary(&mut raw)? } else { Vec::new() };
-        Ok(Members { state: State::Between(raw), packing, dictionary, began: 0, failed: false })
+        let (state, again) = (State::Between(raw), Again::default());
+        Ok(Members { state, packing, dictionary, began: 0, failed: false, again })
     }
 
     /// Whether the last read failed.
@@ -67,9 +73,15 @@ impl<R: Read> Members<R> {
             State::Zstd(decoder) => decoder.finish(),
             State::Gone => return Ok(false),
         };
-        // What failed at its first byte is not to be found again.
-        if raw.position() == self.began && !raw.peek(1)?.is_empty() {
+        let read = raw.position() - self.began;
+        if read == 0 && !raw.peek(1)?.is_empty() {
+            // What failed at its first byte is not to be found again.
             raw.consume(1);
+        } else if read > 1 {
+            let back = raw.behind().min(usize::try_from(read - 1).unwrap_or(usize::MAX));
+            if self.again.allows(back as u64, raw.position()) {
+                raw.back(back);
+            }
         }
         let found = match self.packing {
             Packing::None => false,

@@ -2,18 +2,21 @@
 //!
 //! The thread that walks reads records one after the other; what an HTTP response holds is left to the worker that takes it.
 
+mod again;
 mod buffered;
 mod head;
 mod http;
 mod members;
 mod records;
 
+pub use again::Again;
 pub use head::{Head, Kind};
+pub use http::may_be_seen_again;
 pub use records::{Next, Records};
 
 use super::long::Long;
 use super::tally::{Passed, Tally};
-use super::{Place, Problem, Read, Reading, checked, copy};
+use super::{Place, Problem, Read, Reading, copy};
 use sketchdb::web::{self, MediaType};
 use std::io::{self, Cursor};
 
@@ -41,13 +44,20 @@ pub fn read(
     tally: &Tally,
     take: &mut dyn FnMut(&[u8]),
 ) -> Result<Option<Read>, Problem> {
+    let mut body = body;
     let key = head.uri.clone().ok_or_else(|| Problem::new(place, "a record without WARC-Target-URI"))?;
-    let key = checked(key, place)?;
     let read = match is_http(&head.content_type) {
-        true => response(head, body, reading, take),
-        false => text(body, &head.content_type, head, reading, take).map(|read| read.ok_or(Passed::Type)),
+        true => response(head, &mut body, reading, take),
+        false => {
+            text(&mut body, &head.content_type, head, reading, take).map(|read| read.ok_or(Passed::Type))
+        }
     };
-    match read.map_err(|error| Problem::new(place, format!("{key}: {error}")))? {
+    // Whoever walks relies on it that what is wrong with the rest is told here.
+    let rest = copy(Cut { inner: body, allowed: head.truncated }, &mut |_| ());
+    match read
+        .and_then(|read| rest.map(|()| read))
+        .map_err(|error| Problem::new(place, format!("{key}: {error}")))?
+    {
         Ok(replaced) => Ok(Some(Read { key, replaced, seen_at: head.date })),
         Err(why) => {
             tally.passed(why);
@@ -62,7 +72,7 @@ fn is_http(content_type: &str) -> bool {
 
 fn response(
     head: &Head,
-    body: Body,
+    body: &mut Body,
     reading: &Reading,
     take: &mut dyn FnMut(&[u8]),
 ) -> io::Result<Result<u64, Passed>> {

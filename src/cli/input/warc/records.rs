@@ -75,24 +75,31 @@ impl<R: Read> Records<R> {
         self.reader.is_drained()
     }
 
-    /// After damage, goes to the next record: whether there is one.
+    /// Whether the last error was of a member, which [`recover`](Self::recover) leaves behind.
+    pub fn has_failed_member(&mut self) -> bool {
+        self.reader.inner_mut().failed()
+    }
+
+    /// After damage, goes to the next record: whether there is one. It fails when there is damage on the way.
     pub fn recover(&mut self) -> io::Result<bool> {
+        if !self.has_failed_member() {
+            return self.reader.skip_to(VERSIONS);
+        }
+        // What was read of the member before it failed may hold records.
+        if self.reader.skip_within(VERSIONS) {
+            return Ok(true);
+        }
         loop {
-            if self.reader.inner_mut().failed() {
-                if !self.reader.inner_mut().recover()? {
-                    return Ok(false);
-                }
-                self.reader.forget();
-                match self.reader.peek(MAGIC.len()) {
-                    Ok(MAGIC) => return Ok(true),
-                    Ok(_) => {}
-                    Err(_) => continue,
-                }
+            if !self.reader.inner_mut().recover()? {
+                return Ok(false);
             }
-            match self.reader.skip_to(VERSIONS) {
-                Ok(found) => return Ok(found),
-                Err(error) if !self.reader.inner_mut().failed() => return Err(error),
-                Err(_) => {}
+            self.reader.forget();
+            match self.reader.peek(MAGIC.len()).map(|start| start == MAGIC) {
+                Ok(true) => return Ok(true),
+                Ok(false) => return self.reader.skip_to(VERSIONS),
+                // It only looked like a member.
+                Err(_) if self.has_failed_member() => {}
+                Err(error) => return Err(error),
             }
         }
     }

@@ -76,7 +76,9 @@ impl Site {
             ("data", ..) => {
                 Answer { header: "X-Powered-By: nobody".into(), ..Answer::html(*b"\0\x01\x02\x03") }
             }
-            ("old", ..) => Answer { status: "302 Found", header: "Location: /v0/".into(), body: Vec::new() },
+            ("old", ..) => {
+                Answer { status: "302 Found", header: "Location: /v0/#top".into(), body: Vec::new() }
+            }
             _ => absent(),
         }
     }
