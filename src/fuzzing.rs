@@ -151,7 +151,8 @@ fn bitmap(bytes: &[u8]) {
 fn superblock(bytes: &[u8]) {
     let (page, _) = split::<4096>(bytes);
     if let Ok(superblock) = Superblock::decode(&page) {
-        assert_eq!(superblock.encode(), page);
+        let copy = Superblock::copy(&page);
+        assert!(superblock.version == 0 || copy.is_some_and(|copy| superblock.encode(copy) == page));
     }
 }
 

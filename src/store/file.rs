@@ -4,7 +4,7 @@ use super::beside;
 use super::disk::Disk;
 use super::frame::{Frame, Kind, Label, frames};
 use super::overlay::Overlay;
-use super::pages::{FORMAT_VERSION, SealedFile};
+use super::pages::{FORMAT_VERSION, MOST_COPY, SealedFile};
 use super::record::Counters;
 use super::tables::{self, Doing};
 use crate::error::{Error, Result};
@@ -38,17 +38,19 @@ pub(crate) struct StoreFile {
 impl StoreFile {
     /// Makes a new database on an empty disk.
     pub fn create_on(disk: Box<dyn Disk>, birth: Birth, cache: usize) -> Result<Self> {
-        let sealed = SealedFile::create(disk, birth.id)?;
+        let label = Label { kind: Kind::Params, database: birth.id, epoch: 0 };
+        let params = frames(label, [(0, birth.params)].into_iter()).remove(0).1;
+        if params.len() > MOST_COPY {
+            return Err(Error::invalid("parameters", format!("they take more than {MOST_COPY} bytes")));
+        }
+        let sealed = SealedFile::create(disk, birth.id, &params)?;
         let (redb, _) = open_redb(Arc::new(sealed), cache, false, Path::new("the new file"))?;
         let file = StoreFile { redb, id: birth.id, recovered: false };
         let transaction = file.begin(true)?;
         {
             let doing = "create the tables";
             let mut meta = transaction.open_table(tables::META).doing(doing)?;
-            let label = Label { kind: Kind::Params, database: birth.id, epoch: 0 };
-            for (_, frame) in frames(label, [(0, birth.params)].into_iter()) {
-                meta.insert(PARAMS, &frame[..]).doing(doing)?;
-            }
+            meta.insert(PARAMS, &params[..]).doing(doing)?;
             meta.insert(KNOWN_ANSWER, birth.known_answer).doing(doing)?;
             meta.insert(COUNTERS, &Counters::default().encode()[..]).doing(doing)?;
             transaction.open_table(tables::CONTENTS).doing(doing)?;

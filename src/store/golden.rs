@@ -59,15 +59,16 @@ const DATABASE: DatabaseId = DatabaseId(0x0123_4567_89AB_CDEF);
 #[test]
 fn superblock() {
     let superblock = Superblock { version: FORMAT_VERSION, id: DATABASE };
-    let page = superblock.encode();
+    let page = superblock.encode(b"copy");
     let mut read = [0; 4096];
-    read[..512].copy_from_slice(&stored(
+    read[..524].copy_from_slice(&stored(
         "superblock",
-        "Superblock: its first sector, of database 0123456789abcdef",
-        &page[..512],
+        "Superblock: its first sector, of database 0123456789abcdef; behind it a copy, as if the parameters were `copy`",
+        &page[..524],
     ));
     assert_eq!(Superblock::decode(&read).expect("a superblock"), superblock);
-    assert_eq!(page, read, "nothing follows the first sector");
+    assert_eq!(Superblock::copy(&read), Some(&b"copy"[..]));
+    assert_eq!(page, read, "nothing follows the copy");
 }
 
 #[test]

@@ -29,6 +29,9 @@ const MAGIC: &[u8; 8] = b"sketchdb";
 const SUPERBLOCK: &str = "superblock (page at byte 0)";
 /// The sector of the header page, and of the superblock: its crc is in its last four bytes.
 const SECTOR: usize = 512;
+/// Where the superblock has its copy, behind its length and checksum, and how long that may be.
+const COPY: usize = SECTOR + 8;
+pub(super) const MOST_COPY: usize = PAGE - COPY;
 /// The most of its page 0 that redb writes.
 const HEADER: usize = 320;
 /// Where redb's header has its flags, and the one that says that a writer has the file open.
@@ -43,7 +46,8 @@ const CACHED_GROUPS: usize = 2048;
 
 /// The version of the file format that this build writes.
 pub(crate) const FORMAT_VERSION: u32 = 1;
-/// The oldest version that can be read, to be written anew: 0 has the layout of 1, and nothing was promised of it.
+/// The oldest version that can be read, to be written anew: 0 has the layout of 1 but for the superblock, and nothing was
+/// promised of it.
 pub(crate) const OLDEST_VERSION: u32 = 0;
 
 /// What a read found in place of what was written.
@@ -74,8 +78,13 @@ pub(crate) struct Superblock {
 }
 
 impl Superblock {
-    pub fn encode(self) -> [u8; PAGE] {
+    /// The page, with a copy of what nothing can be read without.
+    pub fn encode(self, copy: &[u8]) -> [u8; PAGE] {
         let mut page = [0; PAGE];
+        let place = &mut page[COPY..COPY + copy.len()];
+        place.copy_from_slice(copy);
+        page[SECTOR..SECTOR + 4].copy_from_slice(&(copy.len() as u32).to_le_bytes());
+        page[SECTOR + 4..COPY].copy_from_slice(&crc(u64::MAX, copy).to_le_bytes());
         page[..8].copy_from_slice(MAGIC);
         page[8..12].copy_from_slice(&self.version.to_le_bytes());
         page[12..20].copy_from_slice(&self.id.0.to_le_bytes());
@@ -91,15 +100,33 @@ impl Superblock {
                 found: "something else (its first bytes are not `sketchdb`)".into(),
             });
         }
-        if !sector_holds(page, u64::MAX) || page[SECTOR..].iter().any(|&byte| byte != 0) {
-            return Err(Error::corrupt(SUPERBLOCK, "its checksum does not hold"));
+        let broken = || Error::corrupt(SUPERBLOCK, "its checksum does not hold");
+        if !sector_holds(page, u64::MAX) {
+            return Err(broken());
         }
         let version = u32::from_le_bytes([page[8], page[9], page[10], page[11]]);
         if version > FORMAT_VERSION {
             return Err(Error::Version { found: version, known: FORMAT_VERSION });
         }
+        // Version 0 had no copy.
+        let rest_holds = match version {
+            0 => page[SECTOR..].iter().all(|&byte| byte == 0),
+            _ => Self::copy(page).is_some(),
+        };
+        if !rest_holds {
+            return Err(broken());
+        }
         let id = u64::from_le_bytes(page[12..20].try_into().expect("eight bytes"));
         Ok(Superblock { version, id: DatabaseId(id) })
+    }
+
+    /// The copy in a page, which may be whole although the first sector is not.
+    pub fn copy(page: &[u8; PAGE]) -> Option<&[u8]> {
+        let number = |at: usize| page[at..].first_chunk().map(|bytes| u32::from_le_bytes(*bytes));
+        let length = usize::try_from(number(SECTOR)?).ok()?;
+        let (copy, zeros) = page[COPY..].split_at_checked(length)?;
+        let holds = number(SECTOR + 4)? == crc(u64::MAX, copy) && zeros.iter().all(|&byte| byte == 0);
+        holds.then_some(copy)
     }
 
     /// Refuses a file older than `oldest`.
@@ -189,11 +216,11 @@ impl SealedFile {
         self.unclean
     }
 
-    /// Makes an empty disk a sealed file.
-    pub fn create(disk: Box<dyn Disk>, id: DatabaseId) -> Result<Self> {
+    /// Makes an empty disk a sealed file, with a copy in its superblock of up to [`MOST_COPY`] bytes.
+    pub fn create(disk: Box<dyn Disk>, id: DatabaseId, copy: &[u8]) -> Result<Self> {
         let written = disk
             .set_len(PAGE as u64)
-            .and_then(|()| disk.write_at(0, &Superblock { version: FORMAT_VERSION, id }.encode()))
+            .and_then(|()| disk.write_at(0, &Superblock { version: FORMAT_VERSION, id }.encode(copy)))
             .and_then(|()| disk.sync());
         written.map_err(|error| Error::io("create the database file", error))?;
         Ok(Self::over(disk, 0, 0))

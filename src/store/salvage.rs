@@ -57,7 +57,8 @@ struct Place {
 /// Finds every whole frame.
 pub(crate) fn scan(disk: &dyn Disk) -> Result<Frames> {
     let len = pages::content_len(disk)?;
-    let mut frames = Frames { named: seals::superblock(disk), ..Frames::default() };
+    let (named, copy) = seals::superblock(disk);
+    let mut frames = Frames { named, ..Frames::default() };
     let mut chunk = Vec::new();
     let (mut start, mut at) = (0, 0);
     while at + (HEADER as u64) < len {
@@ -80,6 +81,9 @@ pub(crate) fn scan(disk: &dyn Disk) -> Result<Frames> {
         }
     }
     frames.choose(disk)?;
+    if let (None, Some(copy)) = (&frames.params, copy) {
+        frames.take_copy(&copy);
+    }
     Ok(frames)
 }
 
@@ -131,6 +135,13 @@ impl Frames {
             self.epoch = self.epoch.max(place.epoch);
         }
         Ok(())
+    }
+
+    /// Takes the parameters from the copy in the superblock.
+    fn take_copy(&mut self, copy: &[u8]) {
+        let Some(database) = self.database else { return };
+        let frame = Frame::parse(Kind::Params, database, copy).and_then(Frame::whole);
+        self.params = frame.and_then(|frame| Ok(frame.record(0)?.map(<[u8]>::to_vec))).ok().flatten();
     }
 
     /// Calls `each` with every record of a kind by ascending number, the newest of each.

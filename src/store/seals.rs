@@ -9,11 +9,14 @@ use crate::id::DatabaseId;
 use std::io;
 use std::sync::Arc;
 
-/// The database that a superblock names, when it is whole.
-pub(crate) fn superblock(disk: &dyn Disk) -> Option<DatabaseId> {
+/// The database that a superblock names, when it is whole, and the copy in it, when that is.
+pub(crate) fn superblock(disk: &dyn Disk) -> (Option<DatabaseId>, Option<Vec<u8>>) {
     let mut page = [0; PAGE];
-    disk.read_at(0, &mut page).ok()?;
-    Superblock::decode(&page).ok().map(|superblock| superblock.id)
+    if disk.read_at(0, &mut page).is_err() {
+        return (None, None);
+    }
+    let named = Superblock::decode(&page).ok().map(|superblock| superblock.id);
+    (named, Superblock::copy(&page).map(<[u8]>::to_vec))
 }
 
 fn reading(error: io::Error) -> Error {
