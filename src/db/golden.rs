@@ -1,5 +1,6 @@
-//! Golden parameters, their known answer, and whole files that must open and answer for ever as they did when they were
-//! made: one with the default parameters, one of windows in greedy clusters, one of nothing but simhashes.
+//! Golden parameters, their known answer, tables and texts that the format names, and whole files that must open and answer
+//! for ever as they did when they were made: one with the default parameters, one of windows in greedy clusters, one of
+//! nothing but simhashes.
 //!
 //! `NAME.txt` holds questions to `NAME.zst`, one a line, each followed by indented answers.
 
@@ -19,6 +20,7 @@ use crate::store::pages::{FORMAT_VERSION, OLDEST_VERSION};
 use crate::store::view::View;
 use crate::text::rabin::mix;
 use crate::text::{Shingling, Unit};
+use crate::web::{Extraction, text_of};
 use std::fmt::Write;
 use std::fs;
 use std::ops::ControlFlow;
@@ -31,6 +33,120 @@ fn parameters() {
     assert_eq!(Params::from_json(&bytes).expect("parameters"), params);
     let answer = params.known_answer().expect("valid parameters");
     stored("known-answer", "Known answer of the default parameters", &answer);
+}
+
+/// The known answer, made of the texts in `known-text.txt`, `known-page.html` and `known-japanese.bin` as `schema/format.md`
+/// says: those of the source are these.
+#[test]
+fn known_texts() {
+    let [text, page, japanese] = ["known-text.txt", "known-page.html", "known-japanese.bin"]
+        .map(|name| fs::read(path(name)).expect("a golden file"));
+    let bytes = |width| Shingling::new(Unit::Bytes, width).expect("a width");
+    let defaults = SketchParams::default;
+    for sketch in [
+        defaults(),
+        SketchParams { html: Extraction::Text, passages: Some(100), ..defaults() },
+        SketchParams { html: Extraction::Raw, labelled: true, ..defaults() },
+        SketchParams { shingle: bytes(9), simhash: bytes(4), ..defaults() },
+    ] {
+        let keep_sketches = Kept { simhash: sketch.labelled, ..Kept::default() };
+        let params = Params { sketch, keep_sketches, ..Params::default() };
+        let sketch = Sketcher::new(&params.sketch).expect("parameters").sketch(&text);
+        let mut told = sketch.hash.0.to_vec();
+        told.extend(sketch.sample.encode());
+        told.extend(sketch.signature.as_ref().expect("tokens").encode());
+        told.extend(sketch.simhash.expect("tokens").0.to_le_bytes());
+        told.extend(sketch.edit.as_ref().expect("characters").encode());
+        told.extend(sketch.passages.iter().flat_map(|passage| passage.sample.encode()));
+        let indexing = params.indexing().expect("parameters");
+        let addresses = indexing.addresses(keep_sketches.indexed(&sketch));
+        told.extend(addresses.flat_map(|address| address.bits().to_le_bytes()));
+        for page in [&page, &japanese] {
+            told.extend(text_of(page, "", params.sketch.html).expect("a text").bytes());
+        }
+        let answer = params.known_answer().expect("parameters");
+        assert_eq!(answer, blake3::hash(&told).as_bytes()[..16], "{params:?}");
+    }
+}
+
+/// Which windows texts of some lengths have: a line of the file is N, w, the tokens of a text, and then first token and
+/// tokens of the first, the second, the last but one and the last of so many windows.
+#[test]
+fn windows() {
+    const CASES: [(u32, u32, usize); 10] = [
+        (16, 1, 16),
+        (16, 1, 17),
+        (17, 3, 16),
+        (17, 3, 17),
+        (18, 3, 18),
+        (16, 5, 40),
+        (16, 1, 8 * 8192),
+        (16, 1, 8 * 8192 + 1),
+        (16, 1, 8 * 8193 + 1),
+        (16, 1, 8 * 16_387 + 1),
+    ];
+    let mut told =
+        "# Windows: N, w, tokens of a text: how many, and the first, second, last but one and last\n"
+            .to_owned();
+    for (passages, width, tokens) in CASES {
+        let shingle = Shingling::new(Unit::Words, width).expect("a width");
+        let params =
+            SketchParams { passages: Some(passages), shingle, sample: 16, ..SketchParams::default() };
+        let text: String = (0..tokens).map(|i| format!("{i} ")).collect();
+        let found = Sketcher::new(&params).expect("parameters").sketch(text.as_bytes()).passages;
+        let place = |at: usize| found.get(at).map(|p| format!(" {}+{}", p.first_token, p.tokens));
+        let ends = [0, 1, found.len().wrapping_sub(2), found.len().wrapping_sub(1)].map(place);
+        let ends: String = ends.into_iter().flatten().collect();
+        told += &format!("{passages} {width} {tokens}: {}{ends}\n", found.len());
+    }
+    let path = path("windows-of-texts.txt");
+    if blessing(&path) {
+        fs::write(&path, &told).expect("writing a golden file");
+    }
+    assert_eq!(fs::read_to_string(path).expect("the golden file"), told);
+}
+
+/// The lines of a golden file behind its remark.
+fn lines_of(name: &str) -> Vec<String> {
+    let text = fs::read_to_string(path(name)).expect("a golden file");
+    text.lines().skip(1).map(str::to_owned).collect()
+}
+
+/// What stands between the brackets of a constant in a source.
+fn constant<'s>(source: &'s str, name: &str) -> &'s str {
+    let value = source.split(&format!("const {name}: ")).nth(1).and_then(|rest| rest.split(" = ").nth(1));
+    value.and_then(|value| value.split("];").next()).expect("a table")
+}
+
+#[test]
+fn tables_of_the_source() {
+    let ranges = constant(include_str!("../text/canonical.rs"), "ALONE").split("),");
+    let code = |code: &str| code.split("0x").nth(1).map(str::to_lowercase);
+    let ranges = ranges.filter_map(|range| range.split_once(", ")).map(|(first, last)| {
+        let [first, last] = [first, last].map(|end| code(end).expect("a code point"));
+        format!("{first} {last}")
+    });
+    assert_eq!(ranges.collect::<Vec<_>>(), lines_of("alone.txt"));
+    let names = constant(include_str!("../web/html.rs"), "BLOCKS").split('"').skip(1).step_by(2);
+    assert_eq!(names.collect::<Vec<_>>(), lines_of("blocks.txt"));
+}
+
+/// What the document names is what is built with: the crates that `Cargo.toml` pins, and the versions of Unicode.
+#[test]
+fn the_document_names_versions() {
+    let document = include_str!("../../schema/format.md").split_whitespace().collect::<Vec<_>>().join(" ");
+    let pins = include_str!("../../Cargo.toml").lines().filter_map(|line| line.split_once(" = \"="));
+    let named: Vec<String> =
+        pins.map(|(name, version)| format!("{name} {}", version.trim_end_matches('"'))).collect();
+    assert!(named.len() > 7, "{named:?}");
+    for name in &named {
+        assert!(document.contains(name), "{name}");
+    }
+    assert!(document.contains("Unicode 18.0 (unicode-normalization "));
+    assert_eq!(unicode_normalization::UNICODE_VERSION, (18, 0, 0));
+    assert!(document.contains("those of 16.0 (unicode-case-mapping "));
+    assert_eq!(unicode_case_mapping::UNICODE_VERSION, (16, 0, 0));
+    assert_eq!(unicode_general_category::UNICODE_VERSION, (16, 0, 0));
 }
 
 /// `words` words of a small vocabulary; texts of one seed begin alike.

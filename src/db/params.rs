@@ -204,14 +204,16 @@ fn names(value: &Value) -> impl Iterator<Item = &str> {
     value.as_object().into_iter().flat_map(Map::keys).map(String::as_str)
 }
 
-/// A text that meets every rule of the canonical form: scripts, cases, widths, marks, separators.
+/// A text that meets every rule of the canonical form: scripts, cases, widths, marks, separators
+/// (`schema/golden/v1/known-text.txt`).
 fn known_text() -> String {
     let words: String = (0..700).map(|i| format!("word{} ", i * i % 1009)).collect();
     words
         + "Ünïcödé ＦＵＬＬ ﬁ e\u{301} 漢字かなカナ ภาษาไทย 한국어 русский עברית العربية ①½ \u{1F600}\u{FE0F}\r\n İI"
 }
 
-/// A page whose text, main content and source differ, with what HTML may have in it.
+/// A page whose text, main content and source differ, with what HTML may have in it
+/// (`schema/golden/v1/known-page.html`).
 fn known_page() -> String {
     let links: String = (0..40).map(|i| format!("<li><a href='{i}.html'>Another page {i}</a>")).collect();
     let prose: String =
@@ -223,7 +225,7 @@ fn known_page() -> String {
     )
 }
 
-/// A page in Shift_JIS that does not say so.
+/// A page in Shift_JIS that does not say so (`schema/golden/v1/known-japanese.bin`).
 const KNOWN_JAPANESE: &[u8] =
     b"<html><p>\x93\xFA\x96\x7B\x8C\xEA\x82\xCC\x95\xB6\x8F\xCD\x82\xC5\x82\xB7\x81\x42\x82\xB1\x82\xEA\x82\xCD\x95\xB6\x8E\x9A</p>";
 

@@ -17,7 +17,7 @@ use crate::index::indexing::{Indexed, Indexing};
 use crate::index::run::{Directory, RunBuilder, RunSink};
 use crate::index::term::{Address, Prefixes, Space, Term};
 use crate::index::{Bands, TableDesign};
-use crate::sketch::{Sample, Signature, SketchParams, Sketcher};
+use crate::sketch::{Sample, Signature, Simhash, SketchParams, Sketcher};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -52,6 +52,10 @@ pub(crate) fn stored(name: &str, what: &str, encoded: &[u8]) -> Vec<u8> {
     let bytes: Vec<u8> = digits.chunks(2).map(byte).collect();
     assert_eq!(bytes, encoded, "{name}: these bytes are not written any more");
     bytes
+}
+
+fn six_bytes(address: Address) -> impl Iterator<Item = u8> {
+    address.bits().to_le_bytes().into_iter().take(6)
 }
 
 const DATABASE: DatabaseId = DatabaseId(0x0123_4567_89AB_CDEF);
@@ -346,13 +350,67 @@ fn sketches() {
         simhash: sketch.simhash,
     };
     let addresses = key.chain(indexing.addresses(indexed));
-    let bytes: Vec<u8> =
-        addresses.flat_map(|address| address.bits().to_le_bytes().into_iter().take(6)).collect();
+    let bytes: Vec<u8> = addresses.flat_map(six_bytes).collect();
     stored(
         "rose-addresses",
         "Addresses of six bytes: of the key rose, the content, 21 bands, 4 simhash tables, 4 sample values",
         &bytes,
     );
+}
+
+/// A table's addresses of the simhash in `rose-simhash.hex`, in the design whose tables are nested.
+#[test]
+fn nested_tables() {
+    let design = TableDesign::new(3, Some(16)).expect("a design");
+    let addresses = design.addresses(Simhash(0x0E3D_FC39_F6D5_3A82));
+    let bytes: Vec<u8> = addresses.flat_map(six_bytes).collect();
+    stored(
+        "rose-nested",
+        "Addresses of six bytes: of the simhash 0e3dfc39f6d53a82 in the 16 tables of distance 3",
+        &bytes,
+    );
+}
+
+/// A run with entries in every space: the keys and the filter of its one group.
+#[test]
+fn filter_keys() {
+    const PREFIXES: Prefixes = Prefixes { simhash: 28 };
+    let spaces = [Space::KEYS, Space::CONTENTS, Space::simhash(0), Space::simhash(15), Space::SAMPLES];
+    let addresses = spaces.map(|space| Address::new(space, Term::of_value(0xAB_CDEF_0123)));
+    let keys = addresses.map(|address| PREFIXES.filter_key(address).to_le_bytes());
+    stored(
+        "filter-keys",
+        "Filter keys: u64 of term abcdef0123 (hex) in the spaces 0, 1, 2, 17, 255; 28-bit prefixes",
+        &keys.concat(),
+    );
+    let (mut rows, mut builder) = (Rows::default(), RunBuilder::new(0, PREFIXES, Directory::default()));
+    addresses
+        .iter()
+        .for_each(|&address| builder.push(Entry { address, number: 0 }, &mut rows).expect("rows"));
+    builder.pause(&mut rows).expect("rows");
+    let filter = rows.0.last().expect("a filter");
+    let bytes = stored("filter-spaces", "Filter: of a group with the five keys of filter-keys.hex", filter);
+    assert!(keys.iter().all(|key| filter::may_hold(&bytes, u64::from_le_bytes(*key))));
+}
+
+/// The power that chooses bands is squared from the lowest bit of the exponent up: as `schema/format.md` says, to the last bit.
+#[test]
+fn powers_are_squared() {
+    let power = |base: f64, exponent: usize| {
+        let (mut square, mut product) = (base, 1.0);
+        for bit in 0..=exponent.ilog2() {
+            product = if exponent >> bit & 1 == 1 { product * square } else { product };
+            square *= square;
+        }
+        product
+    };
+    for threshold in (1..=200).map(|share| f64::from(share) / 200.0) {
+        for rows in 1..=4096 {
+            let bands = Bands { rows, bands: 4096 / rows };
+            let told = 1.0 - power(1.0 - power(threshold, rows), bands.bands);
+            assert_eq!(bands.candidate_probability(threshold).to_bits(), told.to_bits(), "{bands:?}");
+        }
+    }
 }
 
 /// Blocks of `schema/format.md` that begin with "```hex NAME" show golden bytes, each line some of them and a remark.

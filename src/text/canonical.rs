@@ -32,7 +32,8 @@ pub(crate) enum Class {
     Mark,
 }
 
-/// Code point ranges of the scripts written without spaces: Han, kana, bopomofo, Thai, Lao, Khmer, Myanmar, Yi.
+/// Code point ranges of the scripts written without spaces: Han, kana, bopomofo, Thai, Lao, Khmer, Myanmar, Yi
+/// (`schema/golden/v1/alone.txt`).
 const ALONE: &[(u32, u32)] = &[
     (0x0E00, 0x0EFF),
     (0x1000, 0x109F),
