@@ -36,6 +36,8 @@ const MOST_FACTOR: u64 = 10;
 /// Entries added for each row of a merged run that is dropped: a row has some 900 entries, each of which is merged up to
 /// [`MERGE_FACTOR`] times, so that rows go faster than they come.
 const ENTRIES_FOR_ROW: u64 = 64;
+/// Rows of merged runs that closing waits for: those of the merges that it waits for, and more.
+const DROP_ON_CLOSE: u64 = 8192;
 
 /// How much is flushed and merged at a time: everything in proportion to a full memtable.
 #[derive(Clone, Copy, Debug)]
@@ -56,11 +58,6 @@ impl Pace {
     /// Fewer entries than this are not worth a slice.
     fn least_slice(self) -> u64 {
         self.flush_contents * 3
-    }
-
-    /// Rows of merged runs that closing waits for.
-    fn drop_on_close(self) -> u64 {
-        self.merge_on_close() / 512
     }
 
     /// Entries of unfinished merges that closing waits for: some four full memtables.
@@ -235,7 +232,7 @@ impl Database {
         }
         self.finish_merges(&mut writer)?;
         let rows = writer.remnants.rows();
-        if rows == 0 || rows > self.pace().drop_on_close() {
+        if rows == 0 || rows > DROP_ON_CLOSE {
             return Ok(());
         }
         writer.undropped = (rows + 1) * ENTRIES_FOR_ROW;
@@ -287,4 +284,30 @@ fn plannable(view: &View, most: u64) -> bool {
         debug_assert_eq!(range.len(), FAN_OUT);
         view.runs[range].iter().map(|run| run.run.record.entries).sum::<u64>() <= most
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::db::database::Options;
+    use crate::db::params::Params;
+
+    #[test]
+    fn of_merged_runs_nothing_is_left_when_it_is_closed() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("merged.sketchdb");
+        Database::create(&path, &Params::default()).unwrap();
+        let options = || Options { flush_contents: 20, ..Options::default() };
+        let db = Database::open(&path, options()).unwrap();
+        for number in 0..400 {
+            let text: String = (0..30).map(|word| format!("{number}x{word} ")).collect();
+            db.add(format!("{number}"), text).unwrap();
+        }
+        db.close().unwrap();
+        let db = Database::open(&path, options()).unwrap();
+        let (view, left) = (db.view(), Remnants::load(&db.file().snapshot().unwrap()).unwrap());
+        assert!(view.counters.next_run > 20 && view.runs.len() < 8, "{} runs", view.runs.len());
+        assert_eq!(left.rows(), 0);
+        assert_eq!(db.verify(true).unwrap().damage, []);
+    }
 }
