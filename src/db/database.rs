@@ -27,8 +27,7 @@ use std::time::Instant;
 /// What belongs to the process that opens a database, not to the file.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Bytes of memory; 256 MiB by default. [`Shares`] says what they are for; the directories of the runs (8 bytes for a
-    /// block of 4 KB) come on top, and what the allocator cannot use.
+    /// Bytes of memory; 256 MiB by default. [`Shares`] says what they are for.
     pub memory: usize,
     /// Never write: many processes may read one file at once. A file that its writer did not close is refused.
     pub read_only: bool,
