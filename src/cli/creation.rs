@@ -1,5 +1,7 @@
 //! Creation options → parameters of a database.
 
+use crate::args::Common;
+use crate::say::say;
 use clap::{Args, ValueEnum};
 use sketchdb::web::Extraction;
 use sketchdb::{
@@ -123,8 +125,13 @@ impl Creation {
         set(&mut params.sketch.sample, self.sample);
         set(&mut params.sketch.minhashes, self.minhashes);
         set(&mut params.sketch.simhash, self.simhash);
-        if self.simhash.is_none() && is_new && params.sketch.shingle.unit() == Unit::Bytes {
-            params.sketch.simhash = Shingling::new(Unit::Bytes, 4)?;
+        let [shingle, simhash] =
+            [params.sketch.shingle, params.sketch.simhash].map(|s| s.unit() == Unit::Bytes);
+        if self.simhash.is_none() && shingle != simhash {
+            params.sketch.simhash = match shingle {
+                true => Shingling::new(Unit::Bytes, 4)?,
+                false => Params::default().sketch.simhash,
+            };
         }
         params.sketch.labelled |= self.labelled;
         params.containment &= !self.no_containment;
@@ -165,6 +172,17 @@ impl Creation {
             _ => {}
         }
         Ok(params)
+    }
+}
+
+/// Warns of a new database that finds little.
+pub fn warn(params: &Params, common: &Common) {
+    let Kept { sample, signature, simhash, .. } = params.keep_sketches;
+    let indexed = signature || simhash || sample && params.containment;
+    if !indexed && !common.quiet {
+        say(
+            "sketchdb: so only equal texts are found: keep signatures, simhashes, or samples with their containment index",
+        );
     }
 }
 

@@ -26,10 +26,11 @@ struct Id<'a> {
 pub fn run(verb: &DedupArgs, common: &Common) -> Ended {
     check_outputs(verb)?;
     let against = verb.against.as_deref().map(|path| open::reading(path, common)).transpose()?;
-    let params = match &against {
-        Some(other) => {
-            other.params().check_same(&verb.creation.applied_to(other.params().clone(), false)?)?;
-            other.params().clone()
+    let params = match verb.against.as_deref().zip(against.as_ref()) {
+        Some((path, other)) => {
+            let own = other.params();
+            open::check_same(path, own, &verb.creation.applied_to(own.clone(), false)?)?;
+            own.clone()
         }
         None => verb.creation.applied_to(Params::default(), true)?,
     };

@@ -11,6 +11,7 @@ use crate::say::visible;
 use serde::Serialize;
 use sketchdb::{Answer, Database, Error, Match, PortableSketch, Query};
 use std::io::BufReader;
+use std::path::Path;
 
 /// Bytes of a line that holds a sketch.
 const MOST_LINE: usize = 16 << 20;
@@ -80,7 +81,7 @@ pub fn run(verb: &QueryArgs, common: &Common) -> Ended {
     };
     match &verb.sketches {
         Some(file) => {
-            read_sketches(file, &db, |event| telling.take(event.map(work), &meter))?;
+            read_sketches(file, &db, &verb.db, |event| telling.take(event.map(work), &meter))?;
         }
         None => {
             let sketcher = db.sketcher();
@@ -104,10 +105,11 @@ pub fn run(verb: &QueryArgs, common: &Common) -> Ended {
     })
 }
 
-/// Reads sketches, one JSON line each. Those made with other parameters end the command: none of them can be answered.
+/// Reads sketches, one JSON line each.
 fn read_sketches(
     file: &str,
     db: &Database,
+    path: &Path,
     mut take: impl FnMut(Event<Sketched>) -> Result<(), Stop>,
 ) -> Result<(), Stop> {
     let opened = match open_file(file) {
@@ -123,19 +125,26 @@ fn read_sketches(
         if line.as_ref().is_ok_and(|line| line.trim_ascii().is_empty()) {
             continue;
         }
-        let read = line.and_then(|line| {
-            serde_json::from_slice::<PortableSketch>(&line).map_err(|error| error.to_string())
-        });
-        if let Ok(portable) = &read {
-            db.params().check_comparable(&portable.params)?;
-        }
-        let sketched = read.and_then(|portable| {
-            let sketch = portable.sketch().map_err(|error| error.to_string())?;
-            Ok(Sketched { key: portable.key, sketch, line: None, seen_at: None })
-        });
+        let sketched = line.and_then(|line| sketched(&line, db, path));
         take(sketched.map_or_else(|what| Event::Problem(Problem::new(place, what)), Event::Done))?;
     }
     Ok(())
+}
+
+/// The sketch of a line, or why it cannot be asked by.
+fn sketched(line: &[u8], db: &Database, path: &Path) -> Result<Sketched, String> {
+    let portable: PortableSketch = serde_json::from_slice(line).map_err(|error| error.to_string())?;
+    db.params().check_comparable(&portable.params).map_err(|error| match error {
+        Error::Incompatible { name, expected, found } => format!(
+            "made with {name} {}, the database has {}: sketch it again with `--like {}`",
+            open::bare(&expected),
+            open::bare(&found),
+            path.display()
+        ),
+        other => other.to_string(),
+    })?;
+    let sketch = portable.sketch().map_err(|error| error.to_string())?;
+    Ok(Sketched { key: portable.key, sketch, line: None, seen_at: None })
 }
 
 struct Telling {

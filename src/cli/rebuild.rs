@@ -24,7 +24,8 @@ pub fn run(verb: &Rebuild, common: &Common) -> Ended {
     let mut stages = Stages::new(common);
     let mut progress = |what: &'static str, done, all| stages.show(what, done, all);
     if verb.salvage {
-        let salvaged = Database::salvage(&verb.db, open::options(common), &mut progress)?;
+        let salvaged = Database::salvage(&verb.db, open::options(common), &mut progress)
+            .map_err(open::wrong_with(&verb.db))?;
         stages.finish();
         return tell(common, &salvaged);
     }
@@ -39,7 +40,8 @@ pub fn run(verb: &Rebuild, common: &Common) -> Ended {
         }
         Ok(changed)
     };
-    let rebuilt = Database::rebuild(&verb.db, open::options(common), change, &mut progress)?;
+    let rebuilt = Database::rebuild(&verb.db, open::options(common), change, &mut progress)
+        .map_err(open::wrong_with(&verb.db))?;
     stages.finish();
     if !tables.is_empty() && !common.quiet {
         say(&tables);

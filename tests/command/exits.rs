@@ -95,6 +95,9 @@ fn wrong_parameters_win_over_unreadable_inputs() {
     shell.run(&["query", "db", "missing.txt", "--threshold", "7"]).exits(2).gives_nothing();
     shell.run(&["add", "new", "missing.txt", "--threshold", "7"]).exits(2);
     shell.run(&["add", "db", "missing.txt", "--threshold", "0.7"]).exits(4);
+    for wrong in ["0", "1.5", "80"] {
+        shell.run(&["add", "db", "missing.txt", "--threshold", wrong]).exits(2).says("must lie in (0, 1]");
+    }
 }
 
 #[test]
@@ -106,7 +109,9 @@ fn what_is_no_database_or_a_damaged_one_is_4() {
         for args in
             [&["stats", name][..], &["add", name, "a.txt"], &["query", name, "a.txt"], &["get", name, "a"]]
         {
-            shell.run(args).exits(4).gives_nothing();
+            let word =
+                format!("sketchdb: {name} is no sketchdb database (its first bytes are not `sketchdb`): ");
+            shell.run(args).exits(4).gives_nothing().says(&word).says("the database is named first");
         }
         assert_eq!(std::fs::read(shell.path(name)).unwrap(), bytes, "{name} was left as it was");
     }

@@ -152,8 +152,23 @@ fn a_file_of_format_version_0_is_brought_up() {
     give_version(&shell, 0);
     for line in ["stats db", "pairs db", "compact db", "export db", "get db f1.0", "remove db f1.0"] {
         let line: Vec<&str> = line.split(' ').collect();
-        shell.run(&line).exits(4).says("format version 0").says("`sketchdb rebuild`");
+        shell
+            .run(&line)
+            .exits(4)
+            .says("sketchdb: db: the file has format version 0")
+            .says("`sketchdb rebuild`");
     }
+    shell.database("other", &[("a", "one two three")]);
+    for args in
+        [["merge", "other", "db"], ["sketch", "--like=db", "missing"], ["dedup", "--against=db", "missing"]]
+    {
+        shell.run(&args).exits(4).gives_nothing().says("sketchdb: db: the file has format version 0");
+    }
+    shell.run(&["export", "other"]).exits(0);
+    shell
+        .feed(&["import", "db", "-"], shell.run(&["export", "other"]).out)
+        .exits(4)
+        .says("sketchdb: db: the file");
     shell.run(&["verify", "db", "--deep"]).exits(0);
     shell.run(&["rebuild", "db"]).exits(0);
     assert_eq!(shell.answers("db", &documents), before);
@@ -165,7 +180,7 @@ fn a_file_of_a_later_format_version_is_left_alone() {
     give_version(&shell, 2);
     let before = std::fs::read(shell.path("db")).unwrap();
     for verb in ["stats", "rebuild", "compact", "verify"] {
-        shell.run(&[verb, "db"]).exits(4).says("format version 2").says("a newer sketchdb");
+        shell.run(&[verb, "db"]).exits(4).says("db: the file has format version 2").says("a newer sketchdb");
     }
     assert_eq!(std::fs::read(shell.path("db")).unwrap(), before);
 }
