@@ -9,6 +9,7 @@ pub use values::time;
 use crate::creation::Creation;
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
+use measuring::{By, PAIRS_THRESHOLD, PairsBy};
 use sketchdb::{AddOptions, DedupOptions, Keep, Params, Policy, Result};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -240,6 +241,9 @@ pub struct QueryArgs {
     /// Say only whether anything was found
     #[arg(long)]
     pub yes_no: bool,
+    /// The measure that decides
+    #[arg(long, value_enum, default_value = "resemblance")]
+    pub by: By,
     #[command(flatten)]
     pub measuring: Measuring,
     /// The most matches of a query; 0 for all
@@ -254,9 +258,13 @@ pub struct QueryArgs {
 }
 
 #[derive(Debug, Args)]
+#[command(mut_arg("threshold", |arg| arg.help(PAIRS_THRESHOLD)))]
 pub struct PairsArgs {
     /// The database file
     pub db: PathBuf,
+    /// The measure that decides
+    #[arg(long, value_enum, default_value = "resemblance")]
+    pub by: PairsBy,
     #[command(flatten)]
     pub measuring: Measuring,
     /// Pair every key that holds a text, not only the first
