@@ -2,15 +2,17 @@
 
 use crate::args::Common;
 use crate::say::say;
-use clap::{Args, ValueEnum};
+use clap::{Arg, Args, ValueEnum};
 use sketchdb::web::Extraction;
 use sketchdb::{
     ClusterRule, EditParams, Error, Kept, Params, RepresentativeRule, Result, Shingling, Unit, Weights,
 };
 
+/// Stands above them in the help of verbs that make a file.
+pub const HEADING: &str = "Creation options (kept in the file)";
+
 /// Parameters of a database: kept in the file, refused on one that has others.
 #[derive(Clone, Debug, Args)]
-#[command(next_help_heading = "Creation options (kept in the file)")]
 pub struct Creation {
     /// How texts are cut: words, chars, lines or bytes, and how many to a shingle [default: words:5]
     #[arg(long, value_name = "UNIT:WIDTH")]
@@ -36,7 +38,7 @@ pub struct Creation {
     /// The Hamming distance within which every simhash is found [default: 3]
     #[arg(long, value_name = "D")]
     hamming: Option<u32>,
-    /// Permuted simhash tables [default: one more than --hamming; rebuild: those that suit the number of texts]
+    /// Permuted simhash tables [default: one more than --hamming]
     #[arg(long, value_name = "N")]
     hamming_tables: Option<usize>,
     /// How features are weighted: by how often they occur, or all alike [default: tf]
@@ -111,6 +113,28 @@ impl std::str::FromStr for Seed {
 }
 
 impl Creation {
+    /// Those that fix the sketches: a rebuild can only say why it cannot change them.
+    const FIXED: [&str; 10] = [
+        "shingle",
+        "labelled",
+        "sample",
+        "minhashes",
+        "simhash",
+        "weights",
+        "edit",
+        "passages",
+        "html",
+        "seed",
+    ];
+
+    /// An option as the help of a rebuild shows it, where the file's own parameters are the defaults.
+    pub fn of_file(option: Arg) -> Arg {
+        let help = option.get_help().map(ToString::to_string).unwrap_or_default();
+        let without_default = help.split(" [default: ").next().unwrap_or_default().to_owned();
+        let fixed = Self::FIXED.contains(&option.get_id().as_str());
+        option.help(without_default).hide(fixed)
+    }
+
     /// Whether the number of permuted tables is given.
     pub fn names_tables(&self) -> bool {
         self.hamming_tables.is_some()

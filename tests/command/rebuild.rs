@@ -72,6 +72,30 @@ fn what_the_texts_are_needed_for_is_2_and_says_why() {
 }
 
 #[test]
+fn the_help_lists_what_can_be_changed() {
+    let help = Shell::new().run(&["rebuild", "--help"]).exits(0).out;
+    assert!(help.contains("Parameters (the file's own unless given") && !help.contains("Creation"), "{help}");
+    for own in ["--threshold", "--recall", "--hamming ", "--hamming-tables", "--clusters", "--keep-sketches"]
+    {
+        assert!(help.contains(own), "{own}: {help}");
+    }
+    for refused in ["--shingle", "--sample", "--minhashes", "--simhash", "--edit", "--seed", "[default: 0.8]"]
+    {
+        assert!(!help.contains(refused), "{refused}: {help}");
+    }
+    for verb in ["create", "add"] {
+        let help = Shell::new().run(&[verb, "--help"]).exits(0).out;
+        let (own, kept) = help.split_once("Creation options (kept in the file):").unwrap();
+        assert!(kept.contains("--threshold") && kept.contains("[default: 0.8]"), "{help}");
+        assert!(verb != "add" || own.contains("--seen-at") && own.contains("--contained"), "{help}");
+    }
+    for verb in ["compare", "sketch", "dedup"] {
+        let help = Shell::new().run(&[verb, "--help"]).exits(0).out;
+        assert!(help.contains("\nParameters:") && !help.contains("kept in the file"), "{help}");
+    }
+}
+
+#[test]
 fn containment_goes_and_comes_back() {
     let (shell, documents) = shell(&[]);
     let before = shell.answers("db", &documents);

@@ -88,7 +88,7 @@ pub struct Measuring {
     /// Keep a match only if this measure agrees: simhash[:D] or edit[:R]; repeatable
     #[arg(long, value_name = "MEASURE")]
     confirm: Vec<ConfirmArg>,
-    /// Leave shingles that more than this share of the stored texts have, in (0, 1), out of resemblance and containment:
+    /// Leave shingles that more than this share of the stored texts have, in (0, 1], out of resemblance and containment:
     /// boilerplate. Reads every stored sample first
     #[arg(long, value_name = "SHARE")]
     ignore_common: Option<f64>,
