@@ -380,7 +380,8 @@ pub struct Import {
 pub struct DedupArgs {
     #[command(flatten)]
     pub inputs: Inputs,
-    /// Write the documents that are kept to this file instead of stdout
+    /// Write the documents that are kept to this file instead of stdout. It may be an input of plain JSON lines, which is
+    /// replaced when all is done, and stays as it is when anything could not be read
     #[arg(long, value_name = "KEPT.jsonl")]
     pub output: Option<PathBuf>,
     /// Write the documents that are removed to this file, each with what it is a duplicate of
