@@ -59,11 +59,15 @@ fn tell(common: &Common, salvaged: &Salvaged) -> Ended {
         output.json(&Line { documents, contents, lost_keys, lost_documents, changes_known, damaged_file })?;
     } else {
         output.line(&format!("{documents} documents, {contents} distinct texts saved"))?;
-        output.line(&format!("{} documents lost their text, add them again:", lost_keys.len()))?;
+        if !lost_keys.is_empty() {
+            output.line(&format!("{} documents lost their text, add them again:", lost_keys.len()))?;
+        }
         for key in lost_keys {
             output.line(&format!("  {}", visible(key)))?;
         }
-        output.line(&format!("{lost_documents} documents lost whose keys are not known"))?;
+        if lost_documents > 0 {
+            output.line(&format!("{lost_documents} documents lost whose keys are not known"))?;
+        }
     }
     output.flush()?;
     if let (Some(path), false) = (&salvaged.damaged, common.quiet) {
