@@ -293,7 +293,7 @@ fn print_row(case: &Case, text: &[u8], rate: u32, paper: Option<(u32, u32)>) {
         case.unrelated,
         mean(&|key| key.2.corrected).0,
         mean(&|key| key.2.raw).0,
-        mean(&|key| key.1.inclusion).0,
+        mean(&|key| key.1.inclusion.unwrap_or_default()).0,
         paper.map_or("-".into(), |(truth, estimate)| format!("{truth} -> {estimate}")),
     );
 }

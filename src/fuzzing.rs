@@ -340,7 +340,7 @@ fn edit_signature(bytes: &[u8]) {
                 numbers.iter().all(|number| number.is_finite() && *number >= 0.0),
                 "{estimate:?} {context:?}"
             );
-            assert!((0.0..=1.0).contains(&context.inclusion), "{context:?}");
+            assert!(context.inclusion.is_none_or(|share| (0.0..=1.0).contains(&share)), "{context:?}");
             let profile: f64 = params.profile(signature, other, 7).iter().sum();
             assert!(profile == 0.0 || (profile - 1.0).abs() < 1e-6, "{profile}");
         }

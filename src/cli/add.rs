@@ -1,6 +1,7 @@
 //! `sketchdb add`: documents in, one verdict each, told only when the document is durable.
 
 use crate::args::{Add, Common};
+use crate::creation;
 use crate::exit::{Ended, Outcome, Stop};
 use crate::open;
 use crate::output::{Output, rounded, short};
@@ -64,22 +65,25 @@ pub fn run(verb: &Add, common: &Common) -> Ended {
     Ok(outcome)
 }
 
-fn open_or_create(verb: &Add, common: &Common) -> Result<Database, Error> {
+fn open_or_create(verb: &Add, common: &Common) -> Result<Database, Stop> {
     match open(verb, common) {
-        Err(Error::Missing(_)) => {
-            match Database::create(&verb.db, &verb.creation.applied_to(Params::default(), true)?) {
+        Err(Stop::Failed(Error::Missing(_))) => {
+            let params = verb.creation.applied_to(Params::default(), true)?;
+            match Database::create(&verb.db, &params) {
+                Ok(()) => creation::warn(&params, common),
                 // Somebody else was quicker: then the file is theirs, and opened as any other.
-                Ok(()) | Err(Error::Exists(_)) => open(verb, common),
-                Err(error) => Err(error),
+                Err(Error::Exists(_)) => {}
+                Err(error) => return Err(error.into()),
             }
+            open(verb, common)
         }
         opened => opened,
     }
 }
 
-fn open(verb: &Add, common: &Common) -> Result<Database, Error> {
+fn open(verb: &Add, common: &Common) -> Result<Database, Stop> {
     let db = open::writing(&verb.db, common)?;
-    db.params().check_same(&verb.creation.applied_to(db.params().clone(), false)?)?;
+    open::check_same(&verb.db, db.params(), &verb.creation.applied_to(db.params().clone(), false)?)?;
     Ok(db)
 }
 

@@ -20,7 +20,8 @@ pub fn run(verb: &OfDatabase, common: &Common) -> Ended {
     let mut stages = Stages::new(common);
     let compacted = Database::compact(&verb.db, open::options(common), &mut |what, done, all| {
         stages.show(what, done, all);
-    })?;
+    })
+    .map_err(open::wrong_with(&verb.db))?;
     stages.finish();
     tell(common, &compacted)
 }

@@ -93,7 +93,7 @@ fn line<'a>(verb: &'a Compare, compared: &Compared) -> Line<'a> {
         edit_raw: rounded(compared.edit.map(|edit| edit.raw)),
         edit_unrelated: rounded(compared.context.map(|context| context.unrelated)),
         edit_raw_unrelated: rounded(compared.context.map(|context| context.unrelated_raw)),
-        inclusion: rounded(compared.context.map(|context| context.inclusion)),
+        inclusion: rounded(compared.context.and_then(|context| context.inclusion)),
         profile: compared.profile.iter().filter_map(|&share| rounded(Some(share))).collect(),
     }
 }
@@ -120,7 +120,7 @@ fn tell(verb: &Compare, compared: &Compared, output: &mut Output) -> std::io::Re
             format!("{:.0} characters (unrelated: {:.0})", edit.corrected, context.unrelated),
         )?;
         row("  raw", format!("{:.0} characters (unrelated: {:.0})", edit.raw, context.unrelated_raw))?;
-        row("inclusion", format!("{:.3}", context.inclusion))?;
+        row("inclusion", short(context.inclusion))?;
     }
     if compared.profile.iter().any(|&share| share > 0.0) {
         row("differences in A", format!("|{}|", strip(&compared.profile)))?;

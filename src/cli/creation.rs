@@ -1,14 +1,18 @@
 //! Creation options → parameters of a database.
 
-use clap::{Args, ValueEnum};
+use crate::args::Common;
+use crate::say::say;
+use clap::{Arg, Args, ValueEnum};
 use sketchdb::web::Extraction;
 use sketchdb::{
     ClusterRule, EditParams, Error, Kept, Params, RepresentativeRule, Result, Shingling, Unit, Weights,
 };
 
+/// Stands above them in the help of verbs that make a file.
+pub const HEADING: &str = "Creation options (kept in the file)";
+
 /// Parameters of a database: kept in the file, refused on one that has others.
 #[derive(Clone, Debug, Args)]
-#[command(next_help_heading = "Creation options (kept in the file)")]
 pub struct Creation {
     /// How texts are cut: words, chars, lines or bytes, and how many to a shingle [default: words:5]
     #[arg(long, value_name = "UNIT:WIDTH")]
@@ -34,7 +38,7 @@ pub struct Creation {
     /// The Hamming distance within which every simhash is found [default: 3]
     #[arg(long, value_name = "D")]
     hamming: Option<u32>,
-    /// Permuted simhash tables [default: one more than --hamming; rebuild: those that suit the number of texts]
+    /// Permuted simhash tables [default: one more than --hamming]
     #[arg(long, value_name = "N")]
     hamming_tables: Option<usize>,
     /// How features are weighted: by how often they occur, or all alike [default: tf]
@@ -109,6 +113,28 @@ impl std::str::FromStr for Seed {
 }
 
 impl Creation {
+    /// Those that fix the sketches: a rebuild can only say why it cannot change them.
+    const FIXED: [&str; 10] = [
+        "shingle",
+        "labelled",
+        "sample",
+        "minhashes",
+        "simhash",
+        "weights",
+        "edit",
+        "passages",
+        "html",
+        "seed",
+    ];
+
+    /// An option as the help of a rebuild shows it, where the file's own parameters are the defaults.
+    pub fn of_file(option: Arg) -> Arg {
+        let help = option.get_help().map(ToString::to_string).unwrap_or_default();
+        let without_default = help.split(" [default: ").next().unwrap_or_default().to_owned();
+        let fixed = Self::FIXED.contains(&option.get_id().as_str());
+        option.help(without_default).hide(fixed)
+    }
+
     /// Whether the number of permuted tables is given.
     pub fn names_tables(&self) -> bool {
         self.hamming_tables.is_some()
@@ -123,8 +149,13 @@ impl Creation {
         set(&mut params.sketch.sample, self.sample);
         set(&mut params.sketch.minhashes, self.minhashes);
         set(&mut params.sketch.simhash, self.simhash);
-        if self.simhash.is_none() && is_new && params.sketch.shingle.unit() == Unit::Bytes {
-            params.sketch.simhash = Shingling::new(Unit::Bytes, 4)?;
+        let [shingle, simhash] =
+            [params.sketch.shingle, params.sketch.simhash].map(|s| s.unit() == Unit::Bytes);
+        if self.simhash.is_none() && shingle != simhash {
+            params.sketch.simhash = match shingle {
+                true => Shingling::new(Unit::Bytes, 4)?,
+                false => Params::default().sketch.simhash,
+            };
         }
         params.sketch.labelled |= self.labelled;
         params.containment &= !self.no_containment;
@@ -165,6 +196,17 @@ impl Creation {
             _ => {}
         }
         Ok(params)
+    }
+}
+
+/// Warns of a new database that finds little.
+pub fn warn(params: &Params, common: &Common) {
+    let Kept { sample, signature, simhash, .. } = params.keep_sketches;
+    let indexed = signature || simhash || sample && params.containment;
+    if !indexed && !common.quiet {
+        say(
+            "sketchdb: so only equal texts are found: keep signatures, simhashes, or samples with their containment index",
+        );
     }
 }
 

@@ -7,6 +7,7 @@ use crate::open;
 use crate::output::{Target, rounded};
 use crate::pipeline::{self, Event, Meter, Sketched};
 use crate::progress::Progress;
+use crate::say::{say, visible};
 use serde::Serialize;
 use sketchdb::{Dedup, Document, Duplicate, Error, Params, Sketcher};
 use std::io;
@@ -26,10 +27,11 @@ struct Id<'a> {
 pub fn run(verb: &DedupArgs, common: &Common) -> Ended {
     check_outputs(verb)?;
     let against = verb.against.as_deref().map(|path| open::reading(path, common)).transpose()?;
-    let params = match &against {
-        Some(other) => {
-            other.params().check_same(&verb.creation.applied_to(other.params().clone(), false)?)?;
-            other.params().clone()
+    let params = match verb.against.as_deref().zip(against.as_ref()) {
+        Some((path, other)) => {
+            let own = other.params();
+            open::check_same(path, own, &verb.creation.applied_to(own.clone(), false)?)?;
+            own.clone()
         }
         None => verb.creation.applied_to(Params::default(), true)?,
     };
@@ -71,6 +73,11 @@ pub fn run(verb: &DedupArgs, common: &Common) -> Ended {
             "{bounded} decisions were bounded: the document shares a term with more than 256 others, of which 16 were compared"
         ));
     }
+    if let (true, Some(input)) = (progress.any_problem(), input_at(verb, verb.output.as_deref())) {
+        progress.finish(&meter, &[]);
+        say(&format!("sketchdb: {} stays as it is: what could not be read would be lost", visible(input)));
+        return Ok(Outcome::Inputs);
+    }
     // What is kept may take the place of the input: first everything must be on the disk, and what was removed in its place.
     kept.settle()?;
     removed.map_or(Ok(()), Target::finish)?;
@@ -83,13 +90,17 @@ pub fn run(verb: &DedupArgs, common: &Common) -> Ended {
 fn check_outputs(verb: &DedupArgs) -> Result<(), Error> {
     let files = [&verb.output, &verb.removed, &verb.against];
     let places: Vec<PathBuf> = files.into_iter().flatten().filter_map(|path| place(path)).collect();
-    let removed = verb.removed.as_deref().and_then(place);
-    if let Some(input) =
-        verb.inputs.inputs.iter().find(|input| removed.is_some() && place(Path::new(input)) == removed)
-    {
+    if let Some(input) = input_at(verb, verb.removed.as_deref()) {
         return Err(Error::Invalid {
             what: format!("--removed {input}"),
             remedy: "it is an input, whose other documents would be lost: name another file".into(),
+        });
+    }
+    let lines = |input: &&str| input.ends_with(".jsonl") || input.ends_with(".ndjson");
+    if let Some(input) = input_at(verb, verb.output.as_deref()).filter(|input| !lines(input)) {
+        return Err(Error::Invalid {
+            what: format!("--output {input}"),
+            remedy: "it is an input and no file of plain JSON lines: name another file".into(),
         });
     }
     match (1..places.len()).find(|&at| places[..at].contains(&places[at])) {
@@ -101,10 +112,20 @@ fn check_outputs(verb: &DedupArgs) -> Result<(), Error> {
     }
 }
 
+/// The input that is at a path.
+fn input_at<'v>(verb: &'v DedupArgs, path: Option<&Path>) -> Option<&'v str> {
+    let at = path.and_then(place)?;
+    let inputs = verb.inputs.inputs.iter().map(String::as_str);
+    inputs.filter(|input| *input != "-").find(|input| place(Path::new(input)).as_ref() == Some(&at))
+}
+
 /// Where a file is or will be; `None` of what is no plain file, as a pipe, which several may share.
 fn place(path: &Path) -> Option<PathBuf> {
     if std::fs::metadata(path).is_ok_and(|there| !there.is_file()) {
         return None;
+    }
+    if let Ok(there) = path.canonicalize() {
+        return Some(there);
     }
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     Some(folder.canonicalize().ok()?.join(path.file_name()?))

@@ -52,6 +52,8 @@ impl Outcome {
 pub enum Stop {
     /// The library failed.
     Failed(Error),
+    /// A database is damaged, of another version or of other parameters: which, and what to do.
+    Database(String),
     /// Writing to stdout failed.
     Output(std::io::Error),
 }
@@ -79,6 +81,10 @@ pub fn code(ended: Ended) -> ExitCode {
         Err(Stop::Output(error)) => {
             say(&format!("sketchdb: write to stdout: {error}"));
             Outcome::System
+        }
+        Err(Stop::Database(what)) => {
+            say(&format!("sketchdb: {}", visible(&what)));
+            Outcome::Database
         }
         Err(Stop::Failed(error)) => {
             say(&format!("sketchdb: {}", visible(&error.to_string())));

@@ -1,15 +1,15 @@
 //! `sketchdb import`: a database from the lines of an export.
 
 use crate::args::{Common, Import};
-use crate::exit::{Ended, Outcome};
+use crate::exit::{Ended, Outcome, Stop};
 use crate::input::{Line, Problem, bounded_lines, open_file};
 use crate::merge;
 use crate::open;
 use crate::progress::Stages;
 use crate::say::{say, visible};
-use sketchdb::Database;
+use sketchdb::{Database, Error};
 use std::cell::Cell;
-use std::io::{BufReader, Error, ErrorKind, Result};
+use std::io::{self, BufReader, ErrorKind};
 use std::path::Path;
 
 /// Bytes of a line of an export.
@@ -28,28 +28,34 @@ pub fn run(verb: &Import, common: &Common) -> Ended {
         }
     };
     let mut stages = Stages::new(common);
-    let unreadable = Cell::new(false);
-    let mut lines = bounded_lines(reader, MOST_LINE).map(|line| {
+    let (asked, unreadable) = (Cell::new(false), Cell::new(false));
+    let mut read = bounded_lines(reader, MOST_LINE);
+    let mut lines = std::iter::from_fn(|| {
+        asked.set(true);
+        let line = read.next()?;
         unreadable.set(line.is_err());
-        text(line?)
+        Some(line.and_then(text))
     });
     let merged = Database::import(&verb.db, &mut lines, open::options(common), &mut |what, done, all| {
         stages.show(what, done, all);
     });
     stages.finish();
     match merged {
-        // The line is there, but not to be had: the input is at fault, as when it is not there at all.
-        Err(error) if unreadable.get() => {
+        // The export is not to be had, or is none that is whole: the input is at fault, as when it is not there at all.
+        Err(error) if unreadable.get() || asked.get() && matches!(error, Error::Invalid { .. }) => {
             say(&format!("sketchdb: {}: {}", visible(&verb.file), visible(&error.to_string())));
             Ok(Outcome::Inputs)
         }
-        merged => merge::tell(common, &merged?),
+        Err(error @ Error::Incompatible { .. }) if asked.get() => {
+            Err(Stop::Database(format!("{} into {}: {error}", verb.file, verb.db.display())))
+        }
+        merged => merge::tell(common, &merged.map_err(open::wrong_with(&verb.db))?),
     }
 }
 
 /// A line as text, or what is wrong with it.
-fn text(line: Line) -> Result<String> {
-    let refuse = |what| Error::new(ErrorKind::InvalidData, what);
+fn text(line: Line) -> io::Result<String> {
+    let refuse = |what| io::Error::new(ErrorKind::InvalidData, what);
     let line = line.whole(MOST_LINE).map_err(refuse)?;
     String::from_utf8(line).map_err(|error| refuse(error.to_string()))
 }

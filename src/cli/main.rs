@@ -10,6 +10,7 @@ mod kept;
 mod open;
 mod output;
 mod say;
+mod table;
 mod pipeline;
 mod progress;
 mod create;

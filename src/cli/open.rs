@@ -1,8 +1,8 @@
-//! Databases that there are, opened as a verb needs them.
+//! Databases that there are, opened as a verb needs them. What is wrong with one is said with its path.
 
 use crate::args::Common;
 use crate::exit::{Ended, Stop};
-use sketchdb::{Database, Options, Result};
+use sketchdb::{Database, Error, Options, Params};
 use std::path::Path;
 
 /// What the command line says of memory.
@@ -11,13 +11,61 @@ pub fn options(common: &Common) -> Options {
 }
 
 /// Never writes; others may read at the same time.
-pub fn reading(path: &Path, common: &Common) -> Result<Database> {
-    Database::open(path, Options { read_only: true, ..options(common) })
+pub fn reading(path: &Path, common: &Common) -> Result<Database, Stop> {
+    Database::open(path, Options { read_only: true, ..options(common) }).map_err(wrong_with(path))
 }
 
 /// Alone.
-pub fn writing(path: &Path, common: &Common) -> Result<Database> {
-    Database::open(path, options(common))
+pub fn writing(path: &Path, common: &Common) -> Result<Database, Stop> {
+    Database::open(path, options(common)).map_err(wrong_with(path))
+}
+
+/// Says which database an error is about, where it does not say so itself.
+pub fn wrong_with(path: &Path) -> impl Fn(Error) -> Stop {
+    let path = path.display().to_string();
+    move |error| match &error {
+        Error::Incompatible { name, .. } if name == "file" => Stop::Database(format!(
+            "{path} is no sketchdb database (its first bytes are not `sketchdb`): the database is named first, inputs after it"
+        )),
+        Error::Incompatible { .. } | Error::Version { .. } | Error::Corrupt { .. } => {
+            Stop::Database(format!("{path}: {error}"))
+        }
+        _ => Stop::Failed(error),
+    }
+}
+
+/// Refuses options that a database was not made with, and says what to do instead.
+pub fn check_same(path: &Path, own: &Params, wanted: &Params) -> Result<(), Stop> {
+    wanted.check()?;
+    own.check_same(wanted).map_err(|error| match error {
+        Error::Incompatible { name, expected, found } => {
+            let made = match bare(&found) {
+                "true" | "false" | "null" => format!("without {}", option(&name, &found)),
+                _ => format!("with {}, not {}", option(&name, &found), bare(&expected)),
+            };
+            let path = path.display();
+            let remedy = match own.check_rebuild(wanted) {
+                Ok(()) => format!("`sketchdb rebuild {path} {}`", option(&name, &expected)),
+                Err(_) => "make another database".into(),
+            };
+            Stop::Database(format!("{path} was made {made}: leave the option out, or {remedy}"))
+        }
+        other => other.into(),
+    })
+}
+
+/// A parameter as an option that gives it.
+fn option(name: &str, value: &str) -> String {
+    let name = if name == "containment" { "no-containment" } else { name };
+    match bare(value) {
+        "true" | "false" | "null" => format!("--{name}"),
+        value => format!("--{name} {value}"),
+    }
+}
+
+/// A parameter's value as an option takes it.
+pub fn bare(value: &str) -> &str {
+    value.trim_matches('"')
 }
 
 /// Whether a verb stopped because a disk is full.

@@ -67,7 +67,13 @@ impl Target {
             .prefix(".sketchdb-")
             .permissions(new_file)
             .tempfile_in(folder.unwrap_or(Path::new(".")))
-            .map_err(failed)?;
+            .map_err(|error| match (error.kind(), folder) {
+                (io::ErrorKind::NotFound | io::ErrorKind::NotADirectory, Some(folder)) => Error::Invalid {
+                    what: folder.display().to_string(),
+                    remedy: "no such folder: make it first".into(),
+                },
+                _ => failed(error),
+            })?;
         let out = temporary.reopen().map_err(failed)?;
         Ok(Self::of(Box::new(out), Some((temporary, path.to_owned()))))
     }

@@ -25,21 +25,21 @@ struct Line<'a> {
 pub fn run(verb: &PairsArgs, common: &Common) -> Ended {
     let db = open::reading(&verb.db, common)?;
     let options = PairOptions {
-        by: Some(verb.measuring.measure(db.params())?),
+        by: Some(verb.measuring.measure(verb.by, db.params())?),
         accept: verb.measuring.accept(),
-        confirm: verb.measuring.confirm(db.params()),
+        confirm: verb.measuring.confirm(verb.by, db.params()),
         copies: verb.copies,
         ignore: verb.measuring.ignored(&db)?,
         memory: common.memory / 4,
         threads: common.threads(),
     };
     let (mut output, mut stages, mut pairs) = (Output::new(), Stages::new(common), 0u64);
-    if !common.json && !common.quiet {
-        say("resemblance  interval        hamming  documents");
-    }
     let (summary, stopped) = db.pairs(&options, |event| {
         let told = match event {
             PairEvent::Pair(pair) => {
+                if pairs == 0 && !common.json && !common.quiet {
+                    say("resemblance  interval        hamming  documents");
+                }
                 pairs += 1;
                 tell(&mut output, common.json, &pair)
             }

@@ -4,13 +4,15 @@ use crate::args::{Common, QueryArgs};
 use crate::exit::{Ended, Outcome, Stop};
 use crate::input::{Place, Problem, bounded_lines, open_file};
 use crate::open;
-use crate::output::{Output, rounded, short};
+use crate::output::{Output, rounded};
 use crate::pipeline::{self, Event, Meter, Sketched};
 use crate::progress::Progress;
 use crate::say::visible;
+use crate::table::Table;
 use serde::Serialize;
-use sketchdb::{Answer, Database, Error, Match, PortableSketch, Query};
+use sketchdb::{Answer, Database, Error, PortableSketch, Query};
 use std::io::BufReader;
+use std::path::Path;
 
 /// Bytes of a line that holds a sketch.
 const MOST_LINE: usize = 16 << 20;
@@ -47,10 +49,11 @@ type Answered = (String, u64, Result<Answer, Error>);
 
 pub fn run(verb: &QueryArgs, common: &Common) -> Ended {
     let db = open::reading(&verb.db, common)?;
+    let by = verb.measuring.measure(verb.by, db.params())?;
     let query = Query {
-        by: Some(verb.measuring.measure(db.params())?),
+        by: Some(by),
         accept: verb.measuring.accept(),
-        confirm: verb.measuring.confirm(db.params()),
+        confirm: verb.measuring.confirm(verb.by, db.params()),
         limit: if verb.yes_no { 1 } else { verb.limit },
         copies: verb.copies,
         ignore: verb.measuring.ignored(&db)?,
@@ -62,6 +65,7 @@ pub fn run(verb: &QueryArgs, common: &Common) -> Ended {
     let mut telling = Telling {
         json: common.json,
         yes_no: verb.yes_no,
+        table: Table::new(by, verb.copies),
         output: Output::new(),
         progress: Progress::new(common, Some(&verb.inputs)),
         matches: 0,
@@ -80,7 +84,7 @@ pub fn run(verb: &QueryArgs, common: &Common) -> Ended {
     };
     match &verb.sketches {
         Some(file) => {
-            read_sketches(file, &db, |event| telling.take(event.map(work), &meter))?;
+            read_sketches(file, &db, &verb.db, |event| telling.take(event.map(work), &meter))?;
         }
         None => {
             let sketcher = db.sketcher();
@@ -104,10 +108,11 @@ pub fn run(verb: &QueryArgs, common: &Common) -> Ended {
     })
 }
 
-/// Reads sketches, one JSON line each. Those made with other parameters end the command: none of them can be answered.
+/// Reads sketches, one JSON line each.
 fn read_sketches(
     file: &str,
     db: &Database,
+    path: &Path,
     mut take: impl FnMut(Event<Sketched>) -> Result<(), Stop>,
 ) -> Result<(), Stop> {
     let opened = match open_file(file) {
@@ -123,24 +128,32 @@ fn read_sketches(
         if line.as_ref().is_ok_and(|line| line.trim_ascii().is_empty()) {
             continue;
         }
-        let read = line.and_then(|line| {
-            serde_json::from_slice::<PortableSketch>(&line).map_err(|error| error.to_string())
-        });
-        if let Ok(portable) = &read {
-            db.params().check_comparable(&portable.params)?;
-        }
-        let sketched = read.and_then(|portable| {
-            let sketch = portable.sketch().map_err(|error| error.to_string())?;
-            Ok(Sketched { key: portable.key, sketch, line: None, seen_at: None })
-        });
+        let sketched = line.and_then(|line| sketched(&line, db, path));
         take(sketched.map_or_else(|what| Event::Problem(Problem::new(place, what)), Event::Done))?;
     }
     Ok(())
 }
 
+/// The sketch of a line, or why it cannot be asked by.
+fn sketched(line: &[u8], db: &Database, path: &Path) -> Result<Sketched, String> {
+    let portable: PortableSketch = serde_json::from_slice(line).map_err(|error| error.to_string())?;
+    db.params().check_comparable(&portable.params).map_err(|error| match error {
+        Error::Incompatible { name, expected, found } => format!(
+            "made with {name} {}, the database has {}: sketch it again with `--like {}`",
+            open::bare(&expected),
+            open::bare(&found),
+            path.display()
+        ),
+        other => other.to_string(),
+    })?;
+    let sketch = portable.sketch().map_err(|error| error.to_string())?;
+    Ok(Sketched { key: portable.key, sketch, line: None, seen_at: None })
+}
+
 struct Telling {
     json: bool,
     yes_no: bool,
+    table: Table,
     output: Output,
     progress: Progress,
     matches: u64,
@@ -210,21 +223,10 @@ impl Telling {
             return Ok(());
         }
         self.output.line(&format!("{}: {} alike", visible(key), answer.matches.len()))?;
-        self.output.line("  resemblance        interval        hamming  found by      match")?;
+        self.output.line(&format!("  {}", self.table.head()))?;
         for found in &answer.matches {
-            self.output.line(&format!("  {}", row(found)))?;
+            self.output.line(&format!("  {}", self.table.row(found)))?;
         }
         Ok(())
     }
-}
-
-fn row(found: &Match) -> String {
-    let interval = found.interval.map_or(String::new(), |i| format!("[{:.3}, {:.3}]", i.low, i.high));
-    let hamming = found.hamming.map_or("-".into(), |bits| bits.to_string());
-    let passage = found.passage.map_or(String::new(), |(at, n)| format!("  tokens {at}..{}", at + n));
-    let copies = if found.copies > 0 { format!("  (+{} copies)", found.copies) } else { String::new() };
-    let measure = if found.exact { "same text".into() } else { short(found.resemblance) };
-    let by = found.found_by.names().join(",");
-    format!("{measure:<11}  {interval:<16}  {hamming:>7}  {by:<12}  {}{copies}", visible(&found.key))
-        + &passage
 }

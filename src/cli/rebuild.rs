@@ -24,7 +24,8 @@ pub fn run(verb: &Rebuild, common: &Common) -> Ended {
     let mut stages = Stages::new(common);
     let mut progress = |what: &'static str, done, all| stages.show(what, done, all);
     if verb.salvage {
-        let salvaged = Database::salvage(&verb.db, open::options(common), &mut progress)?;
+        let salvaged = Database::salvage(&verb.db, open::options(common), &mut progress)
+            .map_err(open::wrong_with(&verb.db))?;
         stages.finish();
         return tell(common, &salvaged);
     }
@@ -39,7 +40,8 @@ pub fn run(verb: &Rebuild, common: &Common) -> Ended {
         }
         Ok(changed)
     };
-    let rebuilt = Database::rebuild(&verb.db, open::options(common), change, &mut progress)?;
+    let rebuilt = Database::rebuild(&verb.db, open::options(common), change, &mut progress)
+        .map_err(open::wrong_with(&verb.db))?;
     stages.finish();
     if !tables.is_empty() && !common.quiet {
         say(&tables);
@@ -57,11 +59,15 @@ fn tell(common: &Common, salvaged: &Salvaged) -> Ended {
         output.json(&Line { documents, contents, lost_keys, lost_documents, changes_known, damaged_file })?;
     } else {
         output.line(&format!("{documents} documents, {contents} distinct texts saved"))?;
-        output.line(&format!("{} documents lost their text, add them again:", lost_keys.len()))?;
+        if !lost_keys.is_empty() {
+            output.line(&format!("{} documents lost their text, add them again:", lost_keys.len()))?;
+        }
         for key in lost_keys {
             output.line(&format!("  {}", visible(key)))?;
         }
-        output.line(&format!("{lost_documents} documents lost whose keys are not known"))?;
+        if lost_documents > 0 {
+            output.line(&format!("{lost_documents} documents lost whose keys are not known"))?;
+        }
     }
     output.flush()?;
     if let (Some(path), false) = (&salvaged.damaged, common.quiet) {

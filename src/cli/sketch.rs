@@ -48,7 +48,7 @@ fn params(verb: &SketchArgs, common: &Common) -> Result<SketchParams, Stop> {
     let params = match &verb.like {
         Some(path) => {
             let db = open::reading(path, common)?;
-            db.params().check_same(&verb.creation.applied_to(db.params().clone(), false)?)?;
+            open::check_same(path, db.params(), &verb.creation.applied_to(db.params().clone(), false)?)?;
             db.params().clone()
         }
         None => verb.creation.applied_to(Params::default(), true)?,

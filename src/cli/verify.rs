@@ -30,7 +30,8 @@ struct Place<'a> {
 }
 
 pub fn run(verb: &Verify, common: &Common) -> Ended {
-    let verified = Database::verify_at(&verb.db, open::options(common), verb.deep)?;
+    let verified = Database::verify_at(&verb.db, open::options(common), verb.deep)
+        .map_err(open::wrong_with(&verb.db))?;
     let mut output = Output::new();
     let damage: Vec<Place> = verified.damage.iter().map(|d| Place { at: &d.at, what: &d.what }).collect();
     let Verified { deep, pages, contents, documents, entries, clusters, damaged, intact, .. } = verified;

@@ -204,14 +204,14 @@ impl Database {
         let (params, kept) = (self.params(), self.params().keep_sketches);
         match by {
             Measure::Resemblance(_) => {
-                params.check_kept("a query by resemblance", Likeness::of(params) == Likeness::Resemblance)
+                params.check_kept("a search by resemblance", Likeness::of(params) == Likeness::Resemblance)
             }
             Measure::Containment(_) | Measure::Contained(_) => {
-                params.check_containment("a query by containment")
+                params.check_containment("a search by containment")
             }
-            Measure::Agreement(_) => params.check_kept("a query by agreement", kept.signature),
-            Measure::Edit(_) => params.check_kept("a query by edit distance", kept.signature && kept.edit),
-            Measure::Hamming(_) => params.check_kept("a query by Hamming distance", kept.simhash),
+            Measure::Agreement(_) => params.check_kept("a search by agreement", kept.signature),
+            Measure::Edit(_) => params.check_kept("a search by edit distance", kept.signature && kept.edit),
+            Measure::Hamming(_) => params.check_kept("a search by Hamming distance", kept.simhash),
             Measure::Any(_) => Ok(()),
         }
     }

@@ -30,8 +30,9 @@ pub struct EditContext {
     /// What the edit distance of unrelated texts of these lengths would be.
     pub unrelated: f64,
     /// How much of the shorter signature is found in the longer one, in one piece: 1 for a text that the other
-    /// embeds, 0 for what unrelated texts would give.
-    pub inclusion: f64,
+    /// embeds, 0 for what unrelated texts would give; `None` of fewer than 24 bits, some 2,400 characters, which are found
+    /// anywhere.
+    pub inclusion: Option<f64>,
 }
 
 impl EditParams {
@@ -155,14 +156,19 @@ fn of_random(a: &[bool], b: &[bool], by_length: f64) -> f64 {
     by_table.max(against_reversed(a, b, Span::Whole) - by_length)
 }
 
+/// The fewest bits of which an inclusion is told. Measured with 1,500 pieces of web pages, licences and RFCs of each length
+/// within texts that share no shingle with them: of 6 bits more than half have an inclusion of 1, of 12 bits more than one in
+/// twenty, of 20 bits still a few; of 24 bits none has more than .67, and one in a hundred .5. Within their own texts all have 1.
+const LEAST_BITS: usize = 24;
+
 /// How much better the shorter signature fits within the longer one than it would backwards.
-fn inclusion(a: &[bool], b: &[bool]) -> f64 {
+fn inclusion(a: &[bool], b: &[bool]) -> Option<f64> {
     let (short, long) = if a.len() <= b.len() { (a, b) } else { (b, a) };
-    if short.is_empty() {
-        return 0.0;
+    if short.len() < LEAST_BITS {
+        return None;
     }
     let by_chance = against_reversed(short, long, Span::Within).max(1.0);
-    (1.0 - distance(short, long, Span::Within) as f64 / by_chance).max(0.0)
+    Some((1.0 - distance(short, long, Span::Within) as f64 / by_chance).max(0.0))
 }
 
 #[cfg(test)]
@@ -221,7 +227,7 @@ mod tests {
         let (estimate, context) = (params.estimate(&a, &b), params.context(&a, &b));
         assert!(estimate.corrected > 0.2 * context.unrelated, "{estimate:?}");
         assert!((estimate.raw / context.unrelated_raw - 1.0).abs() < 0.35, "{estimate:?}, {context:?}");
-        assert!(context.inclusion < 0.3, "{context:?}");
+        assert!(context.inclusion.is_some_and(|share| share < 0.3), "{context:?}");
     }
 
     #[test]
@@ -235,7 +241,7 @@ mod tests {
                 [&inner, &format!("{outer}{inner}{outer}")].map(|text| signature(params, text));
             let bits = alone.bits();
             assert!(embedded.bits().windows(bits.len()).any(|part| part == bits), "embedded as it is alone");
-            assert_eq!(params.context(&alone, &embedded).inclusion, 1.0);
+            assert_eq!(params.context(&alone, &embedded).inclusion, Some(1.0));
             more += params.estimate(&alone, &embedded).corrected / TEXTS as f64;
         }
         // Twice the bits of 3,000 characters: 2·√30 bits of 100 characters are the standard deviation of one.

@@ -46,6 +46,31 @@ fn bad_lines_are_named_and_their_neighbours_stored() {
 }
 
 #[test]
+fn what_is_wrong_with_a_line_is_said_in_words_of_its_fields() {
+    let shell = Shell::new();
+    for (line, said) in [
+        ("{\"id\":1.5,\"text\":\"x\"}", "\"id\" must be a string or an integer"),
+        ("{\"id\":[\", expected it\"],\"text\":\"x\"}", "\"id\" must be a string or an integer"),
+        ("{\"text\":5}", "\"text\" must be a string"),
+        ("\"a word at line 7\"", "a line must be a JSON object"),
+        ("{\"id\":1}", "no field \"text\" (--text-field names another)"),
+        ("{\"text\":\"a\",\"text\":\"b\"}", "the field of the text comes twice"),
+        ("text", "not JSON: expected ident (column 2)"),
+        ("{\"text\":\"brok", "not JSON: EOF while parsing a string (column 13)"),
+    ] {
+        shell.write("in.jsonl", format!("\n{line}\n"));
+        let ran = shell.run(&["--quiet", "add", "db", "in.jsonl"]).exits(3);
+        assert_eq!(ran.err, format!("sketchdb: in.jsonl:2: {said}\n"));
+    }
+    shell.write("in.jsonl", "{\"name\":true,\"body\":\"x\"}\n");
+    let fields = ["--id-field", "name", "--text-field", "body"];
+    shell
+        .run(&[&["add", "db", "in.jsonl"], &fields[..]].concat())
+        .exits(3)
+        .says("\"name\" must be a string or");
+}
+
+#[test]
 fn a_key_that_is_no_key_is_named_by_its_line() {
     let shell = Shell::new();
     shell.write_lines("in.jsonl", &[("a", "one"), ("", "two"), (&"k".repeat(5000), "three"), ("d", "four")]);

@@ -44,6 +44,11 @@ fn what_all_pages_have_is_listed() {
     assert_eq!(both.difference(&listed).count(), 0, "what the template has is common");
     assert!(shell.json(&["stats", "db"])[0]["common"].is_null(), "only when asked for");
     shell.run(&["stats", "db", "--common", "0.5"]).exits(0);
+    assert_eq!(shell.json(&["stats", "db", "--common", "1"])[0]["common"], serde_json::json!([]));
+    for verb in ["stats", "query", "pairs"] {
+        let help = shell.run(&[verb, "--help"]).exits(0).out;
+        assert!(!help.contains("(0, 1)"), "{help}");
+    }
     shell.run(&["stats", "db", "--common", "1.5"]).exits(2).says("share of common shingles 1.5");
 }
 

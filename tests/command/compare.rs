@@ -91,6 +91,19 @@ fn people_read_the_same() {
 }
 
 #[test]
+fn of_short_texts_no_inclusion_is_told() {
+    let shell = Shell::new();
+    let mut draw = Draw::new(373);
+    shell.write("short.txt", text(&mut draw, 40));
+    shell.write("long.txt", text(&mut draw, 2000));
+    for files in [["short.txt", "long.txt"], ["long.txt", "short.txt"]] {
+        assert!(shell.json(&["compare", files[0], files[1]])[0]["inclusion"].is_null());
+        let people = shell.run(&["compare", files[0], files[1]]).exits(0).out;
+        assert!(people.contains("inclusion         -"), "{people}");
+    }
+}
+
+#[test]
 fn identical_files_are_alike_in_every_way() {
     let shell = shell();
     let line = &shell.json(&["compare", "a.txt", "same.txt"])[0];

@@ -32,11 +32,61 @@ fn options_are_kept_and_equal_ones_accepted() {
             shell.run(&["add", db, "a.txt"]).exits(0);
             let refused = shell.run(&["add", db, "a.txt", option, other]).exits(4).gives_nothing();
             let name = &option[2..];
-            assert!(refused.err.contains(name), "{refused:?}");
-            refused.says(value).says(other);
+            let says = format!("{db} was made with --{name} {value}, not {other}: leave the option out, or ");
+            let remedy = match rebuilt(&shell, db, option, other) {
+                true => format!("`sketchdb rebuild {db} {option} {other}`"),
+                false => "make another database".into(),
+            };
+            refused.says(&says).says(&remedy);
             assert_eq!(plain(&shell.json(&["stats", db])[0][*field]), *value, "{db} {option}");
         }
     }
+}
+
+/// Whether a rebuild takes the option.
+fn rebuilt(shell: &Shell, db: &str, option: &str, value: &str) -> bool {
+    std::fs::copy(shell.path(db), shell.path("copy")).unwrap();
+    shell.run(&["rebuild", "copy", option, value]).code == 0
+}
+
+#[test]
+fn options_without_a_value_are_named_as_they_are_given() {
+    let shell = Shell::new();
+    shell.write("a.txt", "one");
+    shell.run(&["create", "db"]).exits(0);
+    for (option, remedy) in [
+        ("--labelled", "make another database"),
+        ("--no-containment", "`sketchdb rebuild db --no-containment`"),
+        ("--passages=50", "make another database"),
+    ] {
+        let ran = shell.run(&["add", "db", "a.txt", option]).exits(4).gives_nothing();
+        ran.says(&format!("db was made without {}: ", option.split('=').next().unwrap())).says(remedy);
+    }
+    shell
+        .run(&["add", "db", "a.txt", "--shingle", "bytes:8"])
+        .exits(4)
+        .says("--shingle words:5, not bytes:8");
+    shell.run(&["create", "bytes", "--shingle", "bytes:8"]).exits(0);
+    shell
+        .run(&["add", "bytes", "a.txt", "--shingle", "words:5"])
+        .exits(4)
+        .says("--shingle bytes:8, not words:5");
+}
+
+#[test]
+fn a_file_that_finds_equal_texts_only_is_made_with_a_warning() {
+    let shell = Shell::new();
+    shell.write("a.txt", "one");
+    for args in
+        [&["create", "x", "--keep-sketches", "edit"][..], &["add", "y", "a.txt", "--keep-sketches", "edit"]]
+    {
+        shell.run(args).exits(0).says("only equal texts are found");
+    }
+    let sample = ["create", "s", "--keep-sketches", "sample", "--no-containment"];
+    shell.run(&sample).exits(0).says("only equal texts are found");
+    shell.run(&["add", "y", "a.txt"]).exits(0).keeps_silent_of("only equal texts");
+    shell.run(&["create", "z", "--keep-sketches", "edit,signature"]).exits(0).keeps_silent_of("only equal");
+    shell.run(&["--quiet", "create", "q", "--keep-sketches", "edit"]).exits(0).keeps_silent_of("only equal");
 }
 
 #[test]

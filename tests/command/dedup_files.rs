@@ -93,6 +93,34 @@ fn the_output_may_be_the_input() {
 }
 
 #[test]
+fn an_input_whose_lines_could_not_all_be_read_is_not_replaced() {
+    let shell = Shell::new();
+    let lines = format!("{{\"id\":1,\"text\":\"{SAME}\"}}\nbroken\n{{\"id\":2,\"text\":\"{SAME}\"}}\n");
+    shell.write("in.jsonl", &lines);
+    shell.write("other.jsonl", "{}\n");
+    let args = ["dedup", "in.jsonl", "--output", "./in.jsonl", "--removed", "removed"];
+    shell.run(&args).exits(3).gives_nothing().says("in.jsonl:2").says("in.jsonl stays as it is");
+    assert_eq!(String::from_utf8(shell.bytes("in.jsonl")).unwrap(), lines);
+    assert_eq!(shell.files(), ["in.jsonl", "other.jsonl"]);
+}
+
+#[test]
+fn only_plain_json_lines_may_be_replaced() {
+    let shell = Shell::new();
+    for name in ["a.txt", "in.jsonl.gz", "page.html"] {
+        shell.write(name, SAME);
+        let ran = shell.run(&["dedup", name, "--output", name]).exits(2).gives_nothing();
+        ran.says("it is an input and no file of plain JSON lines").says("name another file");
+        assert_eq!(shell.bytes(name), SAME.as_bytes());
+    }
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink("a.txt", shell.path("link")).unwrap();
+        shell.run(&["dedup", "a.txt", "--output", "link"]).exits(2).gives_nothing().says("it is an input");
+    }
+}
+
+#[test]
 fn an_output_below_the_input_is_no_document() {
     let shell = Shell::new();
     shell.write("docs/a.txt", SAME);
@@ -125,8 +153,10 @@ fn an_output_that_cannot_be_written_is_5_and_named() {
     let shell = Shell::new();
     shell.write_lines("in.jsonl", &[("a", SAME)]);
     shell.write("folder/a", "");
-    for output in ["no/such/kept.jsonl", "in.jsonl/kept", "folder"] {
-        shell.run(&["dedup", "in.jsonl", "--output", output]).exits(5).gives_nothing().says(output);
+    shell.run(&["dedup", "in.jsonl", "--output", "folder"]).exits(5).gives_nothing().says("folder");
+    for (output, folder) in [("no/such/kept.jsonl", "no/such"), ("in.jsonl/kept", "in.jsonl")] {
+        let ran = shell.run(&["dedup", "in.jsonl", "--output", output]).exits(2).gives_nothing();
+        ran.says(&format!("sketchdb: {folder}: no such folder: make it first"));
     }
     assert_eq!(shell.files(), ["folder", "in.jsonl"]);
 }

@@ -95,6 +95,9 @@ fn wrong_parameters_win_over_unreadable_inputs() {
     shell.run(&["query", "db", "missing.txt", "--threshold", "7"]).exits(2).gives_nothing();
     shell.run(&["add", "new", "missing.txt", "--threshold", "7"]).exits(2);
     shell.run(&["add", "db", "missing.txt", "--threshold", "0.7"]).exits(4);
+    for wrong in ["0", "1.5", "80"] {
+        shell.run(&["add", "db", "missing.txt", "--threshold", wrong]).exits(2).says("must lie in (0, 1]");
+    }
 }
 
 #[test]
@@ -106,7 +109,9 @@ fn what_is_no_database_or_a_damaged_one_is_4() {
         for args in
             [&["stats", name][..], &["add", name, "a.txt"], &["query", name, "a.txt"], &["get", name, "a"]]
         {
-            shell.run(args).exits(4).gives_nothing();
+            let word =
+                format!("sketchdb: {name} is no sketchdb database (its first bytes are not `sketchdb`): ");
+            shell.run(args).exits(4).gives_nothing().says(&word).says("the database is named first");
         }
         assert_eq!(std::fs::read(shell.path(name)).unwrap(), bytes, "{name} was left as it was");
     }
@@ -118,6 +123,36 @@ fn what_is_no_database_or_a_damaged_one_is_4() {
     bytes[0] ^= 1;
     shell.write("cut", &bytes[..bytes.len() / 2]);
     shell.run(&["stats", "cut"]).exits(4).gives_nothing();
+    for args in ["stats cut", "add cut a.txt", "compact cut", "merge db cut", "rebuild cut"] {
+        shell.run(&args.split(' ').collect::<Vec<_>>()).exits(4).says("sketchdb: cut: corrupt");
+    }
+}
+
+#[test]
+fn stdin_is_no_database() {
+    let shell = Shell::new();
+    shell.write("a.txt", "text");
+    for args in [&["add", "-", "a.txt"][..], &["create", "-"], &["import", "-", "a.txt"]] {
+        shell.run(args).exits(2).gives_nothing().says("the database is a file").says("./-");
+    }
+    assert_eq!(std::fs::read_dir(shell.path("")).unwrap().count(), 1);
+    shell.run(&["create", "./-"]).exits(0);
+}
+
+#[test]
+fn who_names_no_input_is_told_how() {
+    let shell = Shell::new();
+    for (args, usage) in [
+        (&["add", "db"][..], "sketchdb add <DB> <INPUT>..."),
+        (&["query", "db"], "sketchdb query <DB> <INPUT>..."),
+        (&["sketch"], "sketchdb sketch <INPUT>..."),
+        (&["dedup"], "sketchdb dedup <INPUT>..."),
+    ] {
+        shell.run(args).exits(2).gives_nothing().says(&format!("Usage: {usage}"));
+        let help = shell.run(&[args[0], "--help"]).exits(0).out;
+        assert!(help.contains("<INPUT>...") && !help.contains("[INPUT]"), "{help}");
+    }
+    shell.run(&["add", "db", "-", "-"]).exits(2).says("Usage: sketchdb add");
 }
 
 #[test]

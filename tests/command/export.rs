@@ -115,13 +115,16 @@ fn spoiled(lines: &str) -> Vec<(&'static str, Vec<u8>)> {
 }
 
 #[test]
-fn what_is_not_whole_is_2_and_makes_no_file() {
+fn what_is_not_whole_is_3_and_makes_no_file() {
     let (shell, _) = shell(&[]);
     for (what, lines) in spoiled(&export(&shell, "db")) {
-        let ran = shell.feed(&["import", "new", "-"], lines).gives_nothing();
-        assert_eq!(ran.code, 2, "{what}: {ran:?}");
-        assert!(ran.err.contains("export"), "{what}: {ran:?}");
-        assert_eq!(shell.files(), ["db"], "{what}");
+        shell.write("lines", &lines);
+        let ran = shell.run(&["import", "new", "lines"]).gives_nothing();
+        assert_eq!(ran.code, 3, "{what}: {ran:?}");
+        assert!(ran.err.starts_with("sketchdb: lines: ") && ran.err.contains("export"), "{what}: {ran:?}");
+        shell.write("lines.zst", zstd::encode_all(&lines[..], 1).unwrap());
+        assert_eq!(shell.run(&["import", "new", "lines.zst"]).gives_nothing().code, 3, "{what}");
+        assert_eq!(shell.files(), ["db", "lines", "lines.zst"], "{what}");
     }
 }
 
@@ -132,9 +135,17 @@ fn what_is_not_whole_changes_no_database() {
     let before = export(&shell, "own");
     for (what, lines) in spoiled(&export(&shell, "db")) {
         let ran = shell.feed(&["import", "own", "-"], lines).gives_nothing();
-        assert_eq!(ran.code, 2, "{what}: {ran:?}");
+        assert_eq!(ran.code, 3, "{what}: {ran:?}");
         assert_eq!(export(&shell, "own"), before, "{what}");
     }
+}
+
+#[test]
+fn an_export_that_is_cut_off_while_packed_is_3() {
+    let (shell, _) = shell(&[]);
+    let packed = zstd::encode_all(export(&shell, "db").as_bytes(), 1).unwrap();
+    shell.write("cut.zst", &packed[..packed.len() / 2]);
+    shell.run(&["import", "new", "cut.zst"]).exits(3).gives_nothing().says("sketchdb: cut.zst: ");
 }
 
 #[test]

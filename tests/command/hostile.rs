@@ -63,7 +63,7 @@ fn a_bomb_is_no_export() {
     let mut command = Command::new("sh");
     command.args(["-c", script, env!("CARGO_BIN_EXE_sketchdb")]).current_dir(shell.path("."));
     let ran =
-        Ran::of(command.output().unwrap()).exits(2).says("line 1 of the export: a line of 209715200 bytes");
+        Ran::of(command.output().unwrap()).exits(3).says("line 1 of the export: a line of 209715200 bytes");
     assert!(ran.err.starts_with("sketchdb: ") && !shell.path("db").exists(), "{ran:?}");
 }
 

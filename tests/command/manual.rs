@@ -28,6 +28,8 @@ fn every_verb_has_a_page_that_names_its_options() {
         let own = plain(&shell.run(&["man", verb]).exits(0).out);
         assert!(own.contains(&format!(".TH sketchdb-{verb} 1")), "{own}");
         let help = shell.run(&[verb, "--help"]).exits(0).out;
+        let usage = help.lines().find_map(|line| line.strip_prefix("Usage: ")).unwrap();
+        assert!(own.contains(&format!(".SH SYNOPSIS\n{usage}\n")), "{verb}: {usage} is not in {own}");
         let options = help.split_whitespace().filter(|word| word.starts_with("--") && word.len() > 2);
         for option in options {
             let name = option.trim_end_matches(|c: char| !c.is_alphanumeric());

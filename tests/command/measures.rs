@@ -39,6 +39,41 @@ fn each_measure_finds_its_own() {
 }
 
 #[test]
+fn the_measure_that_decides_comes_first_in_the_table() {
+    let shell = shell(&[]);
+    for (by, input, heads) in [
+        ("resemblance", "page.txt", &["resemblance", "interval", "hamming"][..]),
+        ("containment", "part.txt", &["containment", "resemblance", "interval", "hamming"]),
+        ("contained", "page.txt", &["contained", "resemblance", "interval", "hamming"]),
+        ("agreement", "page.txt", &["agreement", "resemblance", "interval", "hamming"]),
+        ("edit", "page.txt", &["edit", "resemblance", "interval", "hamming"]),
+        ("hamming", "page.txt", &["hamming", "resemblance", "interval"]),
+        ("any", "part.txt", &["containment", "contained", "resemblance", "interval", "hamming"]),
+    ] {
+        let table = shell.run(&["query", "db", input, "--by", by]).exits(0).out;
+        let lines: Vec<&str> = table.lines().skip(1).collect();
+        let names: Vec<&str> = lines[0].split_whitespace().collect();
+        assert_eq!(names, [heads, &["found", "by", "match"]].concat(), "{by}");
+        let found = shell.json(&["query", "db", input, "--by", by]);
+        assert_eq!(lines.len(), found.len() + 1, "{table}");
+        for (line, found) in lines[1..].iter().zip(&found) {
+            let first = line.split_whitespace().next().unwrap();
+            let value = |name: &str| found[name].as_f64().unwrap();
+            match by {
+                "hamming" => assert_eq!(first, found["hamming"].to_string()),
+                "edit" => {
+                    assert!(first.parse::<f64>().unwrap() <= 0.2, "a share of the longer text: {table}")
+                }
+                "resemblance" if found["exact"] == true => assert_eq!(first, "same"),
+                by => {
+                    assert_eq!(first, format!("{:.3}", value(if by == "any" { "containment" } else { by })))
+                }
+            }
+        }
+    }
+}
+
+#[test]
 fn containment_is_refused_without_its_index() {
     let shell = shell(&["--no-containment"]);
     for by in ["containment", "contained"] {

@@ -137,10 +137,26 @@ fn measures_that_pairs_cannot_be_listed_by_are_2() {
     for by in ["containment", "contained", "edit", "any", "bogus"] {
         pairs(&shell, &["--by", by]).exits(2).gives_nothing();
     }
+    let help = shell.run(&["pairs", "--help"]).exits(0).out;
+    let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(help.contains("[possible values: resemblance, agreement, hamming]"), "{help}");
+    assert!(!help.contains("--by edit"), "{help}");
     for threshold in ["0", "1.5", "x"] {
         pairs(&shell, &["--threshold", threshold]).exits(2).gives_nothing();
     }
     shell.run(&["pairs", "missing"]).exits(2).gives_nothing();
+}
+
+#[test]
+fn what_is_not_kept_lists_no_pairs_and_says_so() {
+    let shell = Shell::new();
+    shell.stocked("db", &stock(7, 2), &["--keep-sketches", "edit"]);
+    let ran = shell
+        .run(&["pairs", "db"])
+        .exits(2)
+        .gives_nothing()
+        .says("by resemblance: this database keeps only edit");
+    ran.keeps_silent_of("a query").keeps_silent_of("documents");
 }
 
 #[test]

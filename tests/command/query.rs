@@ -29,6 +29,9 @@ fn copies_are_counted_or_told() {
     let found = query(&shell, &first, "--copies").exits(0);
     assert_eq!(found.column("match"), ["a", "b", "c", "d"]);
     assert_eq!(found.column("copies"), ["2", "2", "2", "0"]);
+    let table = |more: &[&str]| shell.feed(&[&["query", "db", "-"], more].concat(), &first).exits(0).out;
+    assert!(table(&[]).contains("a  (+2 copies)"));
+    assert!(!table(&["--copies"]).contains("copies)"), "each has a line of its own");
 }
 
 #[test]

@@ -72,6 +72,30 @@ fn what_the_texts_are_needed_for_is_2_and_says_why() {
 }
 
 #[test]
+fn the_help_lists_what_can_be_changed() {
+    let help = Shell::new().run(&["rebuild", "--help"]).exits(0).out;
+    assert!(help.contains("Parameters (the file's own unless given") && !help.contains("Creation"), "{help}");
+    for own in ["--threshold", "--recall", "--hamming ", "--hamming-tables", "--clusters", "--keep-sketches"]
+    {
+        assert!(help.contains(own), "{own}: {help}");
+    }
+    for refused in ["--shingle", "--sample", "--minhashes", "--simhash", "--edit", "--seed", "[default: 0.8]"]
+    {
+        assert!(!help.contains(refused), "{refused}: {help}");
+    }
+    for verb in ["create", "add"] {
+        let help = Shell::new().run(&[verb, "--help"]).exits(0).out;
+        let (own, kept) = help.split_once("Creation options (kept in the file):").unwrap();
+        assert!(kept.contains("--threshold") && kept.contains("[default: 0.8]"), "{help}");
+        assert!(verb != "add" || own.contains("--seen-at") && own.contains("--contained"), "{help}");
+    }
+    for verb in ["compare", "sketch", "dedup"] {
+        let help = Shell::new().run(&[verb, "--help"]).exits(0).out;
+        assert!(help.contains("\nParameters:") && !help.contains("kept in the file"), "{help}");
+    }
+}
+
+#[test]
 fn containment_goes_and_comes_back() {
     let (shell, documents) = shell(&[]);
     let before = shell.answers("db", &documents);
@@ -152,8 +176,23 @@ fn a_file_of_format_version_0_is_brought_up() {
     give_version(&shell, 0);
     for line in ["stats db", "pairs db", "compact db", "export db", "get db f1.0", "remove db f1.0"] {
         let line: Vec<&str> = line.split(' ').collect();
-        shell.run(&line).exits(4).says("format version 0").says("`sketchdb rebuild`");
+        shell
+            .run(&line)
+            .exits(4)
+            .says("sketchdb: db: the file has format version 0")
+            .says("`sketchdb rebuild`");
     }
+    shell.database("other", &[("a", "one two three")]);
+    for args in
+        [["merge", "other", "db"], ["sketch", "--like=db", "missing"], ["dedup", "--against=db", "missing"]]
+    {
+        shell.run(&args).exits(4).gives_nothing().says("sketchdb: db: the file has format version 0");
+    }
+    shell.run(&["export", "other"]).exits(0);
+    shell
+        .feed(&["import", "db", "-"], shell.run(&["export", "other"]).out)
+        .exits(4)
+        .says("sketchdb: db: the file");
     shell.run(&["verify", "db", "--deep"]).exits(0);
     shell.run(&["rebuild", "db"]).exits(0);
     assert_eq!(shell.answers("db", &documents), before);
@@ -165,7 +204,7 @@ fn a_file_of_a_later_format_version_is_left_alone() {
     give_version(&shell, 2);
     let before = std::fs::read(shell.path("db")).unwrap();
     for verb in ["stats", "rebuild", "compact", "verify"] {
-        shell.run(&[verb, "db"]).exits(4).says("format version 2").says("a newer sketchdb");
+        shell.run(&[verb, "db"]).exits(4).says("db: the file has format version 2").says("a newer sketchdb");
     }
     assert_eq!(std::fs::read(shell.path("db")).unwrap(), before);
 }

@@ -110,13 +110,25 @@ fn sketches_of_other_parameters_are_refused_with_the_reason() {
     ] {
         sketch(&shell, &[option, value]);
         let refused =
-            shell.run(&["query", "db", "--sketches", "sketches", "--yes-no"]).exits(4).gives_nothing();
-        refused.says(name).says(value);
+            shell.run(&["query", "db", "--sketches", "sketches", "--yes-no"]).exits(3).gives_nothing();
+        refused.says(&format!("made with {name} {value}, ")).says("--like db");
     }
     sketch(&shell, &["--labelled"]);
-    shell.run(&["query", "db", "--sketches", "sketches"]).exits(4).gives_nothing().says("labelled");
+    shell.run(&["query", "db", "--sketches", "sketches"]).exits(3).gives_nothing().says("labelled");
     sketch(&shell, &["--passages", "100"]);
     shell.run(&["query", "db", "--sketches", "sketches"]).exits(0);
+}
+
+#[test]
+fn a_sketch_of_other_parameters_stops_no_other() {
+    let shell = shell(&[]);
+    let other = sketch(&shell, &["--seed", "5"]).out;
+    let own = sketch(&shell, &[]).out;
+    let (other, own): (Vec<&str>, Vec<&str>) = (other.lines().collect(), own.lines().collect());
+    shell.write("mixed", [own[0], other[1], own[4]].join("\n"));
+    let ran = shell.run(&["--json", "query", "db", "--sketches", "mixed", "--self"]).exits(3);
+    assert_eq!(ran.column("query"), ["d0", "same"]);
+    ran.says("mixed:2: made with seed 5, the database has 1: sketch it again with `--like db`");
 }
 
 #[test]

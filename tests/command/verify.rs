@@ -137,6 +137,8 @@ fn salvage_of_a_whole_file_loses_nothing() {
     assert_eq!(lines[0]["documents"], 238);
     assert_eq!((&lines[0]["lost_documents"], &lines[0]["changes_known"]), (&0.into(), &true.into()));
     assert_eq!(shell.answers("db", &documents), before);
+    let people = shell.run(&["rebuild", "db", "--salvage"]).exits(0).out;
+    assert_eq!(people, "238 documents, 179 distinct texts saved\n", "what is not lost is not told");
 }
 
 #[test]

@@ -4,8 +4,9 @@ use clap::{Args, ValueEnum};
 use sketchdb::{Accept, CommonShingles, Confirm, Database, Error, Measure, Params, Result};
 use std::sync::Arc;
 
+/// A measure to ask by.
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum By {
+pub enum By {
     Resemblance,
     Containment,
     Contained,
@@ -13,6 +14,28 @@ enum By {
     Edit,
     Hamming,
     Any,
+}
+
+/// A measure that an index lists pairs by.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum PairsBy {
+    Resemblance,
+    Agreement,
+    Hamming,
+}
+
+/// What a threshold is where pairs are listed.
+pub const PAIRS_THRESHOLD: &str =
+    "From which share on, in (0, 1]; with --by hamming up to which distance; the database's own by default";
+
+impl From<PairsBy> for By {
+    fn from(by: PairsBy) -> Self {
+        match by {
+            PairsBy::Resemblance => By::Resemblance,
+            PairsBy::Agreement => By::Agreement,
+            PairsBy::Hamming => By::Hamming,
+        }
+    }
 }
 
 /// A confirming measure; its bound follows from the threshold when none is given.
@@ -52,12 +75,9 @@ enum AcceptArg {
     High,
 }
 
-/// Which measure decides, and from where on.
+/// From where on the measure that decides does so.
 #[derive(Debug, Args)]
 pub struct Measuring {
-    /// The measure that decides
-    #[arg(long, value_enum, default_value = "resemblance")]
-    by: By,
     /// From which share on, in (0, 1]; with --by hamming up to which distance, with --by edit up to which share of the longer
     /// text; the database's own by default
     #[arg(long, value_name = "T")]
@@ -68,7 +88,7 @@ pub struct Measuring {
     /// Keep a match only if this measure agrees: simhash[:D] or edit[:R]; repeatable
     #[arg(long, value_name = "MEASURE")]
     confirm: Vec<ConfirmArg>,
-    /// Leave shingles that more than this share of the stored texts have, in (0, 1), out of resemblance and containment:
+    /// Leave shingles that more than this share of the stored texts have, in (0, 1], out of resemblance and containment:
     /// boilerplate. Reads every stored sample first
     #[arg(long, value_name = "SHARE")]
     ignore_common: Option<f64>,
@@ -76,9 +96,9 @@ pub struct Measuring {
 
 impl Measuring {
     /// The measure and its threshold.
-    pub fn measure(&self, params: &Params) -> Result<Measure> {
+    pub fn measure(&self, by: impl Into<By>, params: &Params) -> Result<Measure> {
         let threshold = self.threshold.unwrap_or(params.threshold);
-        match (self.by, self.threshold) {
+        match (by.into(), self.threshold) {
             (By::Resemblance, _) => Ok(Measure::Resemblance(threshold)),
             (By::Containment, _) => Ok(Measure::Containment(threshold)),
             (By::Contained, _) => Ok(Measure::Contained(threshold)),
@@ -97,9 +117,9 @@ impl Measuring {
     }
 
     /// The confirming measures, with their bounds.
-    pub fn confirm(&self, params: &Params) -> Vec<Confirm> {
+    pub fn confirm(&self, by: impl Into<By>, params: &Params) -> Vec<Confirm> {
         // A distance says nothing of the resemblance, a share that differs leaves the others.
-        let threshold = match self.by {
+        let threshold = match by.into() {
             By::Hamming => params.threshold,
             By::Edit => self.threshold.map_or(params.threshold, |share| 1.0 - share),
             _ => self.threshold.unwrap_or(params.threshold),

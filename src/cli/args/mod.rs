@@ -6,14 +6,15 @@ mod values;
 pub use measuring::Measuring;
 pub use values::time;
 
-use crate::creation::Creation;
+use crate::creation::{Creation, HEADING};
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
+use measuring::{By, PAIRS_THRESHOLD, PairsBy};
 use sketchdb::{AddOptions, DedupOptions, Keep, Params, Policy, Result};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
-use values::{clock, size};
+use values::{clock, duration, size};
 
 /// A persistent near-duplicate database for text.
 ///
@@ -111,19 +112,25 @@ impl Verb {
         }
     }
 
-    /// What is wrong with the inputs.
-    fn refuses_inputs(&self) -> Option<(ErrorKind, &'static str)> {
-        let (inputs, others) = match self {
-            Verb::Add(verb) => (&verb.inputs, false),
-            Verb::Sketch(verb) => (&verb.inputs, false),
-            Verb::Dedup(verb) => (&verb.inputs, false),
-            Verb::Query(verb) => (&verb.inputs, verb.sketches.is_some()),
+    /// What is wrong with the files that are named, and the verb.
+    fn refuses_files(&self) -> Option<(&'static str, ErrorKind, &'static str)> {
+        let (name, made, inputs) = match self {
+            Verb::Create(verb) => ("create", Some(&verb.db), None),
+            Verb::Import(verb) => ("import", Some(&verb.db), None),
+            Verb::Add(verb) => ("add", Some(&verb.db), Some(&verb.inputs)),
+            Verb::Sketch(verb) => ("sketch", None, Some(&verb.inputs)),
+            Verb::Dedup(verb) => ("dedup", None, Some(&verb.inputs)),
+            Verb::Query(verb) => ("query", None, Some(&verb.inputs)),
             _ => return None,
         };
-        let stdin = inputs.inputs.iter().filter(|input| *input == "-").count();
-        match (inputs.inputs.len(), stdin) {
-            (0, _) if !others => Some((ErrorKind::MissingRequiredArgument, "an INPUT is needed")),
-            (_, 2..) => Some((ErrorKind::ArgumentConflict, "stdin can be read once: name - once")),
+        let stdin = inputs.map_or(0, |inputs| inputs.inputs.iter().filter(|input| *input == "-").count());
+        match (made.is_some_and(|db| db == Path::new("-")), stdin) {
+            (true, _) => Some((
+                name,
+                ErrorKind::InvalidValue,
+                "the database is a file: name it first (./- if it is called -)",
+            )),
+            (_, 2..) => Some((name, ErrorKind::ArgumentConflict, "stdin can be read once: name - once")),
             _ => None,
         }
     }
@@ -133,7 +140,7 @@ impl Verb {
 pub struct Create {
     /// The database file
     pub db: PathBuf,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = HEADING)]
     pub creation: Creation,
 }
 
@@ -143,7 +150,7 @@ pub struct Compare {
     pub a: String,
     /// The second file
     pub b: String,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "Parameters")]
     pub creation: Creation,
 }
 
@@ -154,7 +161,7 @@ pub struct SketchArgs {
     /// Take the parameters of this database
     #[arg(long, value_name = "DB")]
     pub like: Option<PathBuf>,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "Parameters")]
     pub creation: Creation,
 }
 
@@ -181,7 +188,7 @@ pub struct Man {
 pub struct StatsArgs {
     /// The database file
     pub db: PathBuf,
-    /// Also list the shingles that more than this share of the texts have, in (0, 1), by the values that samples have
+    /// Also list the shingles that more than this share of the texts have, in (0, 1], by the values that samples have
     /// of them: reads every stored sample
     #[arg(long, value_name = "SHARE")]
     pub common: Option<f64>,
@@ -201,8 +208,6 @@ pub struct Add {
     pub db: PathBuf,
     #[command(flatten)]
     pub inputs: Inputs,
-    #[command(flatten)]
-    pub creation: Creation,
     /// When the documents were seen: RFC 3339 or Unix seconds; of records of archives their own time, else now by default
     #[arg(long, value_name = "T", value_parser = time)]
     seen_at: Option<u64>,
@@ -212,6 +217,8 @@ pub struct Add {
     /// Give the verdict contained to documents of which this share, in (0, 1], is in another
     #[arg(long, value_name = "T")]
     contained: Option<f64>,
+    #[command(flatten, next_help_heading = HEADING)]
+    pub creation: Creation,
 }
 
 impl Add {
@@ -240,6 +247,9 @@ pub struct QueryArgs {
     /// Say only whether anything was found
     #[arg(long)]
     pub yes_no: bool,
+    /// The measure that decides
+    #[arg(long, value_enum, default_value = "resemblance")]
+    pub by: By,
     #[command(flatten)]
     pub measuring: Measuring,
     /// The most matches of a query; 0 for all
@@ -254,9 +264,13 @@ pub struct QueryArgs {
 }
 
 #[derive(Debug, Args)]
+#[command(mut_arg("threshold", |arg| arg.help(PAIRS_THRESHOLD)))]
 pub struct PairsArgs {
     /// The database file
     pub db: PathBuf,
+    /// The measure that decides
+    #[arg(long, value_enum, default_value = "resemblance")]
+    pub by: PairsBy,
     #[command(flatten)]
     pub measuring: Measuring,
     /// Pair every key that holds a text, not only the first
@@ -293,7 +307,7 @@ pub struct Expire {
     /// The database file
     pub db: PathBuf,
     /// How long a document may go unseen: 30d, 12h
-    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
+    #[arg(long, value_name = "TIME", value_parser = duration)]
     unseen_for: Duration,
     /// The time to count from: RFC 3339 or Unix seconds; now by default
     #[arg(long, value_name = "T", value_parser = time)]
@@ -317,17 +331,21 @@ pub struct Verify {
 }
 
 #[derive(Debug, Args)]
+#[command(mut_args(Creation::of_file))]
 pub struct Rebuild {
     /// The database file
     pub db: PathBuf,
-    #[command(flatten)]
+    /// Save every whole record of a damaged file, with its own parameters. What is lost is listed; the exit code is 0
+    #[arg(long, conflicts_with_all = ["Creation", "containment"])]
+    pub salvage: bool,
+    #[command(
+        flatten,
+        next_help_heading = "Parameters (the file's own unless given, but of permuted tables those that suit the number of texts)"
+    )]
     creation: Creation,
     /// Index containment, where the file was made without
     #[arg(long, conflicts_with = "no_containment")]
     containment: bool,
-    /// Save every whole record of a damaged file, with its own parameters
-    #[arg(long, conflicts_with_all = ["Creation", "containment"])]
-    pub salvage: bool,
 }
 
 impl Rebuild {
@@ -362,7 +380,8 @@ pub struct Import {
 pub struct DedupArgs {
     #[command(flatten)]
     pub inputs: Inputs,
-    /// Write the documents that are kept to this file instead of stdout
+    /// Write the documents that are kept to this file instead of stdout. It may be an input of plain JSON lines, which is
+    /// replaced when all is done, and stays as it is when anything could not be read
     #[arg(long, value_name = "KEPT.jsonl")]
     pub output: Option<PathBuf>,
     /// Write the documents that are removed to this file, each with what it is a duplicate of
@@ -383,7 +402,7 @@ pub struct DedupArgs {
     /// With --keep oldest: the field of a JSON line that says when it was seen; of a file it is when it was changed
     #[arg(long, value_name = "NAME", default_value = "seen_at")]
     time_field: String,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "Parameters")]
     pub creation: Creation,
 }
 
@@ -418,7 +437,7 @@ impl DedupArgs {
 #[derive(Clone, Debug, Args)]
 pub struct Inputs {
     /// Files (one document each), directories, .jsonl files, .warc and .wet archives, any of them .gz or .zst; - for stdin
-    #[arg(value_name = "INPUT")]
+    #[arg(value_name = "INPUT", required = true)]
     pub inputs: Vec<String>,
     /// What stdin holds
     #[arg(long, value_enum, default_value = "text")]
@@ -450,18 +469,26 @@ pub enum Format {
 }
 
 /// A kernel that nobody has.
-fn refuses_kernel() -> Option<(ErrorKind, String)> {
+fn refuses_kernel() -> Option<clap::Error> {
     let kernel = std::env::var_os("SKETCHDB_KERNEL")?.to_string_lossy().into_owned();
     let kernels = sketchdb::Sketcher::KERNELS;
     let known = kernels.contains(&kernel.as_str());
-    (!known).then(|| (ErrorKind::InvalidValue, format!("SKETCHDB_KERNEL={kernel}: {}", kernels.join(", "))))
+    let what = || format!("SKETCHDB_KERNEL={kernel}: {}", kernels.join(", "));
+    (!known).then(|| Cli::command().error(ErrorKind::InvalidValue, what()))
+}
+
+/// An error with the usage of a verb.
+fn wrong_use((verb, kind, what): (&str, ErrorKind, &str)) -> clap::Error {
+    let mut command = Cli::command();
+    command.build();
+    command.find_subcommand_mut(verb).expect("a verb of the command").error(kind, what)
 }
 
 /// The command line, or the exit code after a word on it.
 pub fn parse() -> std::result::Result<Cli, ExitCode> {
     let parsed = Cli::try_parse().and_then(|cli| {
-        match cli.verb.refuses_inputs().map(|(kind, what)| (kind, what.into())).or_else(refuses_kernel) {
-            Some((kind, what)) => Err(Cli::command().error(kind, what)),
+        match cli.verb.refuses_files().map(wrong_use).or_else(refuses_kernel) {
+            Some(error) => Err(error),
             None => Ok(cli),
         }
     });

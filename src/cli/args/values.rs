@@ -1,6 +1,6 @@
 //! Sizes and times, as they are written.
 
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// The clock's time, in seconds since 1970.
 pub fn clock() -> Option<u64> {
@@ -21,6 +21,11 @@ pub fn size(text: &str) -> std::result::Result<usize, String> {
     let number: usize = digits.parse().map_err(|_| wrong())?;
     let bytes = number.checked_mul(1 << shift).ok_or_else(wrong)?;
     if bytes < 1 << 20 { Err("at least 1M".into()) } else { Ok(bytes) }
+}
+
+/// Durations: 30d, 12h.
+pub fn duration(text: &str) -> std::result::Result<Duration, String> {
+    humantime::parse_duration(text).map_err(|_| "a duration such as 30d or 12h".into())
 }
 
 /// Times: RFC 3339 or Unix seconds.

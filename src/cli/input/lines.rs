@@ -5,14 +5,20 @@ use super::{Fields, Place, Problem, Read};
 use crate::args;
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, Visitor};
 use serde_json::Value;
+use serde_json::error::Category;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::fmt;
 
 /// What an id must be.
-pub const NO_ID: &str = "an id must be a string or an integer";
+pub fn no_id(fields: &Fields) -> String {
+    format!("{:?} must be a string or an integer", fields.id)
+}
+
 /// What a text must be.
-pub const NO_TEXT: &str = "a text must be a string";
+pub fn no_text(fields: &Fields) -> String {
+    format!("{:?} must be a string", fields.text)
+}
 
 /// The document of a line, its text handed to `take`. A line without id has the key FILE:LINE.
 pub fn read(
@@ -36,11 +42,21 @@ pub fn read(
     let mut found = Object(fields)
         .deserialize(&mut parser)
         .and_then(|found| parser.end().map(|()| found))
-        .map_err(|error| Problem::new(place, error))?;
+        .map_err(|error| Problem::new(place, said(&error)))?;
     if let Some(text) = &mut found.text {
         take(text.as_bytes());
     }
     found.read(place, fields, replaced)
+}
+
+/// What is wrong with a line, in words of what it must be.
+fn said(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    let what = text.rsplit_once(" at line ").map_or(&*text, |(what, _)| what);
+    match error.classify() {
+        Category::Data => what.rsplit_once(", expected ").map_or(what, |(_, expected)| expected).to_owned(),
+        _ => format!("not JSON: {what} (column {})", error.column()),
+    }
 }
 
 /// The fields of a line that were asked for and are there.
@@ -72,7 +88,10 @@ impl<T> Found<T> {
     /// The document, when there is a text.
     pub fn read(self, place: &Place, fields: &Fields, replaced: u64) -> Result<Read, Problem> {
         if self.text.is_none() {
-            return Err(Problem::new(place, format!("no field {:?}", fields.text)));
+            return Err(Problem::new(
+                place,
+                format!("no field {:?} (--text-field names another)", fields.text),
+            ));
         }
         let key = self.id.flatten().unwrap_or_else(|| place.to_string());
         Ok(Read { key, replaced, seen_at: self.seen_at.flatten() })
@@ -133,16 +152,16 @@ impl<'de> Visitor<'de> for Object<'_> {
     type Value = Found<Cow<'de, str>>;
 
     fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.write_str("a JSON object")
+        f.write_str("a line must be a JSON object")
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         let mut found = Found::default();
         while let Some(name) = map.next_key::<Cow<str>>()? {
             let noted = if name == self.0.id {
-                found.id(map.next_value_seed(Id)?)
+                found.id(map.next_value_seed(Id(self.0))?)
             } else if name == self.0.text {
-                found.text(map.next_value_seed(Text)?)
+                found.text(map.next_value_seed(Text(self.0))?)
             } else if Some(name.as_ref()) == self.0.time.as_deref() {
                 let value = time(map.next_value()?).map_err(A::Error::custom)?;
                 found.time(seconds(&value))
@@ -157,9 +176,9 @@ impl<'de> Visitor<'de> for Object<'_> {
 }
 
 /// A string or an integer; null is none.
-struct Id;
+struct Id<'f>(&'f Fields);
 
-impl<'de> DeserializeSeed<'de> for Id {
+impl<'de> DeserializeSeed<'de> for Id<'_> {
     type Value = Option<String>;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Option<String>, D::Error> {
@@ -167,11 +186,11 @@ impl<'de> DeserializeSeed<'de> for Id {
     }
 }
 
-impl<'de> Visitor<'de> for Id {
+impl<'de> Visitor<'de> for Id<'_> {
     type Value = Option<String>;
 
     fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.write_str(NO_ID)
+        f.write_str(&no_id(self.0))
     }
 
     fn visit_unit<E>(self) -> Result<Option<String>, E> {
@@ -192,9 +211,9 @@ impl<'de> Visitor<'de> for Id {
 }
 
 /// A string, borrowed from the line where it has no escapes.
-struct Text;
+struct Text<'f>(&'f Fields);
 
-impl<'de> DeserializeSeed<'de> for Text {
+impl<'de> DeserializeSeed<'de> for Text<'_> {
     type Value = Cow<'de, str>;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Cow<'de, str>, D::Error> {
@@ -202,11 +221,11 @@ impl<'de> DeserializeSeed<'de> for Text {
     }
 }
 
-impl<'de> Visitor<'de> for Text {
+impl<'de> Visitor<'de> for Text<'_> {
     type Value = Cow<'de, str>;
 
     fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.write_str(NO_TEXT)
+        f.write_str(&no_text(self.0))
     }
 
     fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Cow<'de, str>, E> {

@@ -3,7 +3,7 @@
 //! Half a surrogate pair in a string that nobody asked for is an error here and is passed over there: neither of the two
 //! parsers has a setting for it.
 
-use super::lines::{Found, is_id, number, seconds};
+use super::lines::{Found, is_id, no_id, no_text, number, seconds};
 use super::lossy::Lossy;
 use super::outside::{MOST_DEEP, Outside, is_blank};
 use super::{Fields, Place, Problem, Read};
@@ -127,15 +127,15 @@ impl<R: io::Read> Object<'_, R> {
             ValueType::String => self.json.next_string().map(Some).map_err(said),
             ValueType::Number => {
                 let number = self.json.next_number_as_string().map_err(said)?;
-                if is_id(&number) { Ok(Some(number)) } else { Err(super::lines::NO_ID.into()) }
+                if is_id(&number) { Ok(Some(number)) } else { Err(no_id(self.fields)) }
             }
-            _ => Err(super::lines::NO_ID.into()),
+            _ => Err(no_id(self.fields)),
         }
     }
 
     fn text(&mut self, take: &mut dyn FnMut(&[u8])) -> Result<(), String> {
         if self.json.peek().map_err(said)? != ValueType::String {
-            return Err(super::lines::NO_TEXT.into());
+            return Err(no_text(self.fields));
         }
         self.allowed.set(u64::MAX);
         let mut text = self.json.next_string_reader().map_err(said)?;
