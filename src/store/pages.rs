@@ -246,6 +246,10 @@ impl SealedFile {
         if &page[..8] != MAGIC && sector_holds(&header, 0) {
             return Err(Error::corrupt(SUPERBLOCK, "its first bytes are not `sketchdb`"));
         }
+        // Behind its first sector the superblock is cut with the file.
+        if there < PAGE && sector_holds(&page, u64::MAX) {
+            return Err(Error::corrupt(end(len), "it was cut off"));
+        }
         let superblock = Superblock::decode(&page)?;
         // A file cut to nothing would look new to redb.
         if logical_len(len) == 0 || !len.is_multiple_of(PAGE as u64) {
