@@ -47,7 +47,7 @@ pub struct Creation {
     /// Compression rate and neighbourhood of the edit signature [default: 100:4]
     #[arg(long, value_name = "C:N")]
     edit: Option<EditParams>,
-    /// Also index windows of N tokens
+    /// Also index windows of N tokens, of N - 1 when N is odd
     #[arg(long, value_name = "N")]
     passages: Option<u32>,
     /// Do without the containment index

@@ -24,7 +24,7 @@ pub struct SketchParams {
     pub weights: Weights,
     /// Compression rate and neighbourhood of the edit signature; `100:4` by default.
     pub edit: EditParams,
-    /// Also sketch windows of this many tokens, 16 to 65,536.
+    /// Also sketch windows of this many tokens, 16 to 65,536; of one less when it is odd.
     pub passages: Option<u32>,
     /// What of an HTML page is its text; the main content by default. A sketcher takes texts: who reads pages sees to it.
     pub html: Extraction,
