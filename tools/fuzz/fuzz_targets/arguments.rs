@@ -72,7 +72,7 @@ fuzz_target!(|input: &[u8]| {
         5 => {
             let confirm = format!("--confirm={text}");
             if let Some(Verb::Query(query)) = cli(&["query", "db", "-", &confirm]).map(|cli| cli.verb) {
-                assert_eq!(query.measuring.confirm(&Params::default()).len(), 1);
+                assert_eq!(query.measuring.confirm(query.by, &Params::default()).len(), 1);
             }
         }
         6 => {
@@ -85,12 +85,12 @@ fuzz_target!(|input: &[u8]| {
         }
         7 => {
             let threshold = format!("--threshold={text}");
-            for by in ["hamming", "edit", "resemblance"] {
+            for by in ["hamming", "agreement", "resemblance"] {
                 if let Some(Verb::Pairs(pairs)) =
                     cli(&["pairs", "db", "--by", by, &threshold]).map(|cli| cli.verb)
                 {
-                    let _ = pairs.measuring.measure(&Params::default());
-                    let _ = pairs.measuring.confirm(&Params::default());
+                    let _ = pairs.measuring.measure(pairs.by, &Params::default());
+                    let _ = pairs.measuring.confirm(pairs.by, &Params::default());
                 }
             }
         }
