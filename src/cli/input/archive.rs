@@ -17,7 +17,7 @@ type Done = Result<bool, String>;
 
 impl Walk<'_> {
     /// The records of an archive; whether more pieces are wanted.
-    pub(super) fn archive(&mut self, file: &str, reader: impl Read) -> bool {
+    pub fn archive(&mut self, file: &str, reader: impl Read) -> bool {
         match Records::new(reader) {
             Err(error) => self.problem(file, error),
             Ok(records) => {
