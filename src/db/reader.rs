@@ -4,9 +4,10 @@ use crate::error::{Error, Result};
 use crate::id::{ClusterId, ContentHash, ContentId, DocId};
 use crate::index::indexing::Indexing;
 use crate::index::term::Address;
+use crate::store::document::StoredDocument;
 use crate::store::postings::IdSet;
 use crate::store::record::ContentRecord;
-use crate::store::view::{StoredDocument, View};
+use crate::store::view::View;
 use std::ops::RangeInclusive;
 
 pub(crate) trait Reader {

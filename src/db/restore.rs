@@ -6,7 +6,8 @@ use super::reader::Reader;
 use crate::error::Result;
 use crate::id::ContentId;
 use crate::sketch::{Passage, Sample, Sketch};
-use crate::store::view::{StoredDocument, View};
+use crate::store::document::StoredDocument;
+use crate::store::view::View;
 
 /// A document of another database.
 #[derive(Clone, Debug)]

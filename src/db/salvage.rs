@@ -12,13 +12,13 @@ use crate::index::term::Term;
 use crate::store::beside;
 use crate::store::build::Builder;
 use crate::store::disk::{Disk, FileDisk};
+use crate::store::document::StoredDocument;
 use crate::store::frame::Kind;
 use crate::store::postings::IdSet;
 use crate::store::record::{ContentRecord, Counters, DocumentRecord};
 use crate::store::remains::Remains;
 use crate::store::salvage::{Frames, scan};
 use crate::store::sort::Sorter;
-use crate::store::view::StoredDocument;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 

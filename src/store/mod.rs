@@ -21,6 +21,7 @@ pub(crate) mod run;
 pub(crate) mod beside;
 pub(crate) mod file;
 pub(crate) mod strays;
+pub(crate) mod document;
 pub(crate) mod view;
 pub(crate) mod walk;
 pub(crate) mod sort;

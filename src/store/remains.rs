@@ -1,11 +1,11 @@
 //! What can still be read of the tables of a damaged file: removals and what changed of documents.
 
 use super::disk::Disk;
+use super::document::StoredDocument;
 use super::file::{COUNTERS, KNOWN_ANSWER, StoreFile};
 use super::marks::Marks;
 use super::record::{Amendment, Counters};
 use super::tables::{self, Doing};
-use super::view::StoredDocument;
 use crate::error::Result;
 use redb::ReadableTable;
 use std::collections::BTreeMap;
