@@ -79,3 +79,30 @@ impl Batch<'_> {
         self.add(&Document { key, sketch, seen_at }, options).map(Some)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::db::database::Options;
+    use crate::db::params::Params;
+
+    #[test]
+    fn visits_count_as_documents_that_were_given_a_verdict() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("seen.sketchdb");
+        Database::create(&path, &Params::default()).unwrap();
+        let db = Database::open(&path, Options::default()).unwrap();
+        db.add("a", "one text").unwrap();
+        let visit = |key: &str, of: &str| Visit {
+            key: key.into(),
+            of: Some(of.into()),
+            of_date: None,
+            seen_at: Some(1),
+        };
+        let visits = vec![visit("a", "a"), visit("b", "a"), visit("c", "none")];
+        let told = db.see_later(visits, AddOptions::default()).unwrap().wait().unwrap();
+        assert_eq!(told.iter().flatten().count(), 2);
+        let activity = db.activity();
+        assert_eq!((activity.new, activity.unchanged, activity.exact), (1, 1, 1));
+    }
+}

@@ -15,7 +15,7 @@ use clap::Parser;
 use input::{Fields, Piece, Reading, Tally, Walk};
 use libfuzzer_sys::fuzz_target;
 use sketchdb::web::Extraction;
-use sketchdb_fuzz::{Input, chunks, within};
+use sketchdb_fuzz::{Chunks, Input, chunks, within};
 use std::io::{self, Write};
 use std::sync::LazyLock;
 
@@ -25,18 +25,6 @@ const SEAM: &[u8] = b"\xFF\xFE";
 const HELD: usize = 1 << 16;
 
 static COMMAND: LazyLock<args::Cli> = LazyLock::new(|| args::Cli::parse_from(["sketchdb", "sketch", "-"]));
-
-/// Bytes that come in chunks.
-struct Chunks<'a>(Vec<&'a [u8]>);
-
-impl io::Read for Chunks<'_> {
-    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        while self.0.first().is_some_and(|chunk| chunk.is_empty()) {
-            self.0.remove(0);
-        }
-        self.0.first_mut().map_or(Ok(0), |chunk| chunk.read(into))
-    }
-}
 
 /// Members of gzip or frames of zstd, or the bytes as they are; then one byte changed, and the end cut off.
 fn packed(how: u8, damage: (u8, u8), bytes: &[u8]) -> Vec<u8> {

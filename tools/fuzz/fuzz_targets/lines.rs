@@ -16,7 +16,7 @@ use libfuzzer_sys::fuzz_target;
 use serde::de::{MapAccess, Visitor};
 use serde_json::Value;
 use serde_json::value::RawValue;
-use sketchdb_fuzz::{Input, chunks, within};
+use sketchdb_fuzz::{Chunks, Input, chunks, within};
 use std::{fmt, io};
 
 /// An object's fields in order, those that come twice too, none of them read yet.
@@ -65,18 +65,6 @@ fn definition(bytes: &[u8], fields: &Fields) -> Option<(String, String)> {
     // Of a time that is none only what is no string at all is an error.
     times.into_iter().filter(|time| time.get().starts_with('"')).try_for_each(|time| read(time).map(drop))?;
     Some((key, text)).filter(|(key, _)| (1..=4096).contains(&key.len()))
-}
-
-/// Bytes that come in chunks.
-struct Chunks<'a>(Vec<&'a [u8]>);
-
-impl io::Read for Chunks<'_> {
-    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        while self.0.first().is_some_and(|chunk| chunk.is_empty()) {
-            self.0.remove(0);
-        }
-        self.0.first_mut().map_or(Ok(0), |chunk| chunk.read(into))
-    }
 }
 
 /// What came of a line: key, text, sequences replaced, time.

@@ -3,7 +3,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use sketchdb::web::{Extraction, MediaType, read_text, text_of};
-use sketchdb_fuzz::{Input, chunks, within};
+use sketchdb_fuzz::{Chunks, Input, chunks, within};
 use std::io;
 
 const TYPES: [&str; 6] = [
@@ -14,18 +14,6 @@ const TYPES: [&str; 6] = [
     "text/plain",
     "",
 ];
-
-/// Bytes that come in chunks.
-struct Chunks<'a>(Vec<&'a [u8]>);
-
-impl io::Read for Chunks<'_> {
-    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        while self.0.first().is_some_and(|chunk| chunk.is_empty()) {
-            self.0.remove(0);
-        }
-        self.0.first_mut().map_or(Ok(0), |chunk| chunk.read(into))
-    }
-}
 
 fuzz_target!(|input: &[u8]| {
     let mut input = Input(input);

@@ -89,6 +89,18 @@ pub fn chunks(bytes: &[u8], mut how: u64) -> Vec<&[u8]> {
     chunks
 }
 
+/// Bytes that come in chunks.
+pub struct Chunks<'a>(pub Vec<&'a [u8]>);
+
+impl io::Read for Chunks<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        while self.0.first().is_some_and(|chunk| chunk.is_empty()) {
+            self.0.remove(0);
+        }
+        self.0.first_mut().map_or(Ok(0), |chunk| chunk.read(into))
+    }
+}
+
 /// Bytes in memory, of which there are never more than so many.
 #[derive(Debug)]
 pub struct MemoryDisk {
