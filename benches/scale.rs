@@ -58,9 +58,7 @@ fn lines(header: String, count: u64) -> impl Iterator<Item = std::io::Result<Str
         None => {
             let digits: String =
                 digest.finalize().as_bytes()[..16].iter().map(|byte| format!("{byte:02x}")).collect();
-            Some(Ok(format!(
-                r#"{{"end":{{"contents":{count},"passages":0,"documents":{count},"blake3":"{digits}"}}}}"#
-            )))
+            Some(Ok(format!(r#"{{"end":{{"contents":{count},"documents":{count},"blake3":"{digits}"}}}}"#)))
         }
     })
 }

@@ -24,13 +24,13 @@ pub enum Error {
     /// A database would be written over.
     #[error("{} exists already: choose another path or remove it", .0.display())]
     Exists(PathBuf),
-    /// The file has a format version that this call does not open.
-    #[error("the file has format version {found}, this build writes {known}: {}", way(*found, *known))]
+    /// The file has another format version than this build reads.
+    #[error("the file has format version {found}, this build reads version {known}: {}", way(*found, *known))]
     Version {
         /// The version of the file.
-        found: u32,
-        /// The version that this build writes.
-        known: u32,
+        found: FormatVersion,
+        /// The version that this build reads and writes.
+        known: FormatVersion,
     },
     /// The file was made with other parameters, or by a build whose hashes differ.
     #[error("incompatible {name}: the file has {found}, asked for was {expected}")]
@@ -81,11 +81,29 @@ fn is_full(error: &std::io::Error) -> bool {
     matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded)
 }
 
-/// How a file of another version is opened.
-fn way(found: u32, known: u32) -> &'static str {
+/// A version of the file format: released ones have draft 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct FormatVersion {
+    /// The version.
+    pub number: u32,
+    /// Which state of a version that is not released yet.
+    pub draft: u32,
+}
+
+impl fmt::Display for FormatVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.draft {
+            0 => write!(f, "{}", self.number),
+            draft => write!(f, "{} (draft {draft})", self.number),
+        }
+    }
+}
+
+/// How to go on with a file of another version.
+fn way(found: FormatVersion, known: FormatVersion) -> &'static str {
     match found < known {
-        true => "`sketchdb rebuild` writes it anew",
-        false => "a newer sketchdb opens it",
+        true => "add its texts to a new database",
+        false => "open it with a newer build",
     }
 }
 

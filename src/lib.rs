@@ -56,11 +56,11 @@ pub use db::{
     Options, Pair, PairEvent, PairOptions, PairSummary, Params, Policy, Progress, Query, RepresentativeRule,
     Salvaged, Seeing, Shares, Sighting, Stats, Stored, Swept, Verdict, Verified, Visit, compare,
 };
-pub use error::{Error, Result};
+pub use error::{Error, FormatVersion, Result};
 pub use id::{ClusterId, ContentHash, ContentId, DatabaseId, DocId};
 pub use index::{Bands, TableDesign};
 pub use sketch::{
-    EditContext, EditEstimate, EditParams, EditSignature, Interval, Overlap, Passage, PortableSketch, Sample,
+    EditContext, EditEstimate, EditParams, EditSignature, Interval, Overlap, PortableSketch, Sample,
     Signature, Simhash, Sketch, SketchParams, Sketcher, Weights, expected_distinct, precision,
     reach_probability,
 };

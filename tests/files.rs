@@ -4,7 +4,7 @@
 mod common;
 
 use common::disk::MemoryDisk;
-use common::version::set_version;
+use common::version::{set_old_version, set_version};
 use sketchdb::{Database, Error, Options, Params};
 use std::path::Path;
 use std::sync::Arc;
@@ -66,18 +66,36 @@ fn a_directory_is_an_invalid_argument_and_nothing_is_missing() {
 
 #[test]
 fn another_format_version_is_named() {
-    let mut bytes = empty_database();
-    let version = u32::from_le_bytes(bytes[8..12].try_into().unwrap()) + 1;
-    bytes[8..12].copy_from_slice(&version.to_le_bytes());
-    for error in refusals_of(&bytes) {
+    let bytes = empty_database();
+    let mut torn = bytes.clone();
+    torn[12] += 1;
+    for error in refusals_of(&torn) {
         assert!(matches!(error, Error::Corrupt { .. }), "its checksum does not hold: {error}");
     }
-    set_version(&mut bytes, version);
-    for error in refusals_of(&bytes) {
-        assert!(
-            matches!(error, Error::Version { found, known } if (found, known) == (version, version - 1)),
-            "{error}"
-        );
+    for (number, draft) in [(2, 0), (2, u32::MAX), (3, 0), (0, 0)] {
+        let mut other = bytes.clone();
+        set_version(&mut other, number, draft);
+        assert_version(&other, number, draft);
+    }
+    for number in [0, 1] {
+        let mut old = bytes.clone();
+        set_old_version(&mut old, number);
+        assert_version(&old, number, 0);
+    }
+}
+
+fn assert_version(bytes: &[u8], number: u32, draft: u32) {
+    for error in refusals_of(bytes) {
+        let Error::Version { found, known } = error else { panic!("{error}") };
+        assert_eq!((found.number, found.draft, known.number), (number, draft, 2));
+    }
+}
+
+#[test]
+fn a_text_that_begins_with_the_name_is_no_database() {
+    for text in ["sketchdb: 3 documents\n", "sketchdb", "sketchdb\n\x1a\n"] {
+        let text = text.repeat(1000);
+        assert_not_a_database(text.as_bytes());
     }
 }
 

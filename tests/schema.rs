@@ -125,7 +125,7 @@ fn every_verb_prints_what_the_schema_says() {
 fn comparisons_sketches_and_bare_answers_are_as_the_schema_says() {
     let folder = folder();
     let folder = folder.path();
-    lines(folder, "add", &["db", "docs.jsonl", "--passages", "100"]);
+    lines(folder, "add", &["db", "docs.jsonl"]);
     std::fs::write(folder.join("empty.txt"), "").expect("a file");
     let found = lines(folder, "query", &["db", "query.txt", "--by", "any", "--threshold", "0.5"]);
     assert!(strings(&found, "found_by").contains("sample"));
@@ -143,7 +143,7 @@ fn comparisons_sketches_and_bare_answers_are_as_the_schema_says() {
 }
 
 /// Options that make `docs.jsonl` a database with every kind of line in its export.
-const FULL: [&str; 6] = ["--passages", "100", "--clusters", "greedy", "--representative", "popular"];
+const FULL: [&str; 4] = ["--clusters", "greedy", "--representative", "popular"];
 
 #[test]
 fn what_is_alike_and_what_goes_is_told_as_the_schema_says() {
@@ -178,10 +178,7 @@ fn what_is_written_anew_and_what_is_broken_is_told_as_the_schema_says() {
     assert_eq!(lines(folder, "verify", &["db"])[0]["intact_contents"], Value::Null);
     lines(folder, "verify", &["db", "--deep"]);
     let kinds: BTreeSet<String> = exported(folder, "db").iter().map(kind).collect();
-    assert_eq!(
-        kinds,
-        ["sketchdb", "content", "passage", "document", "cluster", "end"].map(String::from).into()
-    );
+    assert_eq!(kinds, ["sketchdb", "content", "document", "cluster", "end"].map(String::from).into());
     std::fs::write(folder.join("lines"), stdout(folder, &["export", "db"])).expect("an export");
     assert_eq!(lines_of("merge", folder, "import", &["new", "lines"])[0]["added"], 6);
     assert_eq!(lines(folder, "merge", &["new", "db"])[0]["kept"], 6);
@@ -282,7 +279,7 @@ fn the_schema_is_strict() {
         ("merge", lines(folder, "merge", &["full", "full2"]).remove(0)),
         ("params", export[0]["sketchdb"]["params"].clone()),
     ];
-    let definitions = ["sketchdb", "content", "passage", "document", "cluster", "end"]
+    let definitions = ["sketchdb", "content", "document", "cluster", "end"]
         .map(|kind| (kind, format!("export_{kind}"), format!("exported_{kind}")));
     for (name, line, inner) in &definitions {
         let example = export.iter().find(|line| kind(line) == *name).expect(name);

@@ -13,7 +13,7 @@ use sketchdb::{AddOptions, Added, Database, Document, Error, Params, Verdict, Vi
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// A commit is made at this many documents and passages for 256 MiB of memory, fewer for less, or when the last one is this
+/// A commit is made at this many documents for 256 MiB of memory, fewer for less, or when the last one is this
 /// long ago.
 const COMMIT_DOCUMENTS: usize = 4096;
 const FEWEST_DOCUMENTS: usize = 512;
@@ -43,7 +43,6 @@ pub fn run(verb: &Add, common: &Common) -> Ended {
         bounded: 0,
         unknown: 0,
         waiting: Vec::new(),
-        weight: 0,
         most: (common.memory >> 16).clamp(FEWEST_DOCUMENTS, COMMIT_DOCUMENTS),
         committed: Instant::now(),
     };
@@ -130,9 +129,7 @@ struct Adding<'a> {
     /// Pages that were seen again and are not stored.
     unknown: u64,
     waiting: Vec<Came>,
-    /// Contents that the waiting documents may bring.
-    weight: usize,
-    /// The weight at which they are committed.
+    /// So many are committed together.
     most: usize,
     committed: Instant,
 }
@@ -151,25 +148,22 @@ impl Adding<'_> {
         match event {
             Event::Done(Sketched { key, sketch, seen_at, .. }) => {
                 self.progress.replaced(&key, sketch.replaced);
-                self.weight += 1 + sketch.passages.len();
                 let seen_at = (self.seen_at)(seen_at);
                 self.waiting.push(Came::Document(Document { key, sketch, seen_at }));
             }
             Event::Revisit(visit) => {
                 let seen_at = (self.seen_at)(visit.seen_at);
-                self.weight += 1;
                 self.waiting.push(Came::Visit(Visit { seen_at, ..visit }));
             }
             Event::Problem(problem) => self.progress.problem(&problem),
             Event::Idle => self.progress.redraw(meter),
         }
         let due = self.committed.elapsed() >= COMMIT_EVERY && !self.waiting.is_empty();
-        if due || self.weight >= self.most { self.commit(meter) } else { Ok(()) }
+        if due || self.waiting.len() >= self.most { self.commit(meter) } else { Ok(()) }
     }
 
     fn commit(&mut self, meter: &Meter) -> Result<(), Stop> {
         let waiting = std::mem::take(&mut self.waiting);
-        self.weight = 0;
         let keys: Vec<String> = waiting.iter().map(|came| came.key().to_owned()).collect();
         let added = self.added(waiting)?;
         self.committed = Instant::now();

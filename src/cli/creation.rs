@@ -47,9 +47,6 @@ pub struct Creation {
     /// Compression rate and neighbourhood of the edit signature [default: 100:4]
     #[arg(long, value_name = "C:N")]
     edit: Option<EditParams>,
-    /// Also index windows of N tokens, of N - 1 when N is odd
-    #[arg(long, value_name = "N")]
-    passages: Option<u32>,
     /// Do without the containment index
     #[arg(long)]
     no_containment: bool,
@@ -114,18 +111,8 @@ impl std::str::FromStr for Seed {
 
 impl Creation {
     /// Those that fix the sketches: a rebuild can only say why it cannot change them.
-    const FIXED: [&str; 10] = [
-        "shingle",
-        "labelled",
-        "sample",
-        "minhashes",
-        "simhash",
-        "weights",
-        "edit",
-        "passages",
-        "html",
-        "seed",
-    ];
+    const FIXED: [&str; 9] =
+        ["shingle", "labelled", "sample", "minhashes", "simhash", "weights", "edit", "html", "seed"];
 
     /// An option as the help of a rebuild shows it, where the file's own parameters are the defaults.
     pub fn of_file(option: Arg) -> Arg {
@@ -159,7 +146,6 @@ impl Creation {
         }
         params.sketch.labelled |= self.labelled;
         params.containment &= !self.no_containment;
-        params.sketch.passages = self.passages.or(params.sketch.passages);
         set(&mut params.sketch.edit, self.edit);
         let weights = self.weights.map(|weights| match weights {
             WeightsArg::Tf => Weights::Tf,

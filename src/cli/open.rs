@@ -25,7 +25,7 @@ pub fn wrong_with(path: &Path) -> impl Fn(Error) -> Stop {
     let path = path.display().to_string();
     move |error| match &error {
         Error::Incompatible { name, .. } if name == "file" => Stop::Database(format!(
-            "{path} is no sketchdb database (its first bytes are not `sketchdb`): the database is named first, inputs after it"
+            "{path} is no sketchdb database (by its first bytes): the database is named first, inputs after it"
         )),
         Error::Incompatible { .. } | Error::Version { .. } | Error::Corrupt { .. } => {
             Stop::Database(format!("{path}: {error}"))

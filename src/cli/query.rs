@@ -34,7 +34,6 @@ struct Line<'a> {
     exact: bool,
     copies: u64,
     found_by: Vec<&'static str>,
-    passage: Option<[u64; 2]>,
 }
 
 /// The answer of `--yes-no`.
@@ -212,7 +211,6 @@ impl Telling {
                 exact: found.exact,
                 copies: found.copies,
                 found_by: found.found_by.names(),
-                passage: found.passage.map(|(first, tokens)| [first, tokens]),
             })?;
         }
         Ok(())

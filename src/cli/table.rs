@@ -65,9 +65,8 @@ impl Table {
             copies if copies > 0 && !self.copies => format!("  (+{copies} copies)"),
             _ => String::new(),
         };
-        let passage = found.passage.map_or(String::new(), |(at, n)| format!("  tokens {at}..{}", at + n));
         let measures = self.cells(|column| (column.value)(found));
-        format!("{measures}{by:<12}  {}{copies}{passage}", visible(&found.key))
+        format!("{measures}{by:<12}  {}{copies}", visible(&found.key))
     }
 
     fn cells(&self, value: impl Fn(&Column) -> String) -> String {

@@ -26,7 +26,7 @@ pub struct Activity {
     pub commits: u64,
     /// Commits that made all before them durable.
     pub durable_commits: u64,
-    /// Documents, with their passages, that a crash would lose now: buffered ones since the last durable commit.
+    /// Documents that a crash would lose now: buffered ones since the last durable commit.
     pub buffered: u64,
     /// Jobs that wait for a commit now.
     pub waiting: u64,
@@ -69,7 +69,7 @@ impl Counts {
         *self.lock()
     }
 
-    /// A commit took effect, with documents and passages of this weight.
+    /// A commit took effect, with so many documents.
     pub fn committed(&self, weight: u64, durable: bool) {
         let mut counts = self.lock();
         counts.commits += 1;

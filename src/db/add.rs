@@ -40,7 +40,7 @@ pub enum Durability {
     Durable,
     /// The document is in the database, and may be lost if the process ends without closing it: no acknowledgement.
     /// [`Database::flush`](super::Database::flush) makes all that was added durable; so does any durable addition, and at the
-    /// latest the 8,192nd document (passages count) after the last that did. What is lost is always the newest: a crash leaves
+    /// latest the 8,192nd document after the last that did. What is lost is always the newest: a crash leaves
     /// the database as it was at one of its commits.
     Buffered,
 }
@@ -70,13 +70,6 @@ impl AddOptions {
                 params.check_containment("contained").and_then(|()| check_share("contained", share))
             }
         }
-    }
-}
-
-impl Document {
-    /// How many contents the document may bring: itself and its passages.
-    pub(crate) fn weight(&self) -> usize {
-        1 + self.sketch.passages.len()
     }
 }
 
@@ -251,7 +244,7 @@ impl Batch<'_> {
         let (near, alike) = self.near(sketch, likeness)?;
         let resemblance = |measures: &Measures| measures.resemblance.map(|estimate| estimate.value);
         let mut found = Found { bounded: near.bounded, ..Found::default() };
-        found.near = self.first_held(sketch, &alike, own)?.map(|(id, measures)| Other {
+        found.near = self.first_held(&alike, own)?.map(|(id, measures)| Other {
             id,
             content: measures.content,
             resemblance: resemblance(&measures),
@@ -264,7 +257,7 @@ impl Batch<'_> {
             let containment = |measures: &Measures| measures.containment.map(|estimate| estimate.value);
             found.bounded |= containers.bounded;
             let containers = self.alike(sketch, &containers, share, containment)?;
-            found.contained = self.first_held(sketch, &containers, own)?.map(|(id, measures)| Other {
+            found.contained = self.first_held(&containers, own)?.map(|(id, measures)| Other {
                 id,
                 content: measures.content,
                 resemblance: resemblance(&measures),
@@ -311,21 +304,10 @@ impl Batch<'_> {
     }
 
     /// The first of these that another document than `own` holds, with that document.
-    fn first_held(
-        &self,
-        sketch: &Sketch,
-        alike: &[Measures],
-        own: Option<DocId>,
-    ) -> Result<Option<(DocId, Measures)>> {
+    fn first_held(&self, alike: &[Measures], own: Option<DocId>) -> Result<Option<(DocId, Measures)>> {
         for &measures in alike {
-            // A passage is found on behalf of its parent.
-            let content = measures.passage.map_or(measures.content, |passage| ContentId(passage.parent));
-            let whole = match content == measures.content {
-                true => measures,
-                false => Measures { containment: measures.containment, ..self.measure(sketch, content)? },
-            };
-            if let Some(id) = self.first_holder(content, whole.founder, own)? {
-                return Ok(Some((id, whole)));
+            if let Some(id) = self.first_holder(measures.content, measures.founder, own)? {
+                return Ok(Some((id, measures)));
             }
         }
         Ok(None)

@@ -16,13 +16,13 @@ use crate::id::{ClusterId, ContentId, DocId};
 use crate::index::indexing::{Indexed, Indexing};
 use crate::index::memtable::Memtable;
 use crate::index::term::{Address, Space};
-use crate::sketch::{Passage, Sketch};
+use crate::sketch::Sketch;
 use crate::store::commit::Commit;
 use crate::store::document::StoredDocument;
 use crate::store::frame::Kind;
 use crate::store::marks::{Mark, Marks};
 use crate::store::postings::{self, IdSet};
-use crate::store::record::{Amendment, ContentRecord, Counters, DocumentRecord, PassageRecord};
+use crate::store::record::{Amendment, ContentRecord, Counters, DocumentRecord};
 use crate::store::view::View;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
@@ -190,7 +190,6 @@ impl<'v> Batch<'v> {
             hash: sketch.hash.0,
             founder: founder.0,
             bytes: sketch.bytes,
-            passage: None,
             sample: sample.as_deref(),
             signature: signature.as_deref(),
             simhash: sketch.simhash.filter(|_| kept.simhash).map(|simhash| simhash.0),
@@ -198,33 +197,7 @@ impl<'v> Batch<'v> {
         };
         self.contents.push((content.0, record.encode(content.0)));
         self.post(content, kept.indexed(sketch));
-        if kept.sample {
-            sketch.passages.iter().for_each(|passage| self.found_passage(founder, content, passage));
-        }
         content
-    }
-
-    /// A new passage: a content of its own that only containment finds. The passages of a content follow it.
-    fn found_passage(&mut self, founder: DocId, parent: ContentId, passage: &Passage) {
-        let content = ContentId(self.counters.next_content);
-        self.counters.next_content += 1;
-        self.counters.passages += 1;
-        let record = ContentRecord {
-            hash: [0; 16],
-            founder: founder.0,
-            bytes: 0,
-            passage: Some(PassageRecord {
-                parent: parent.0,
-                first_token: passage.first_token,
-                tokens: passage.tokens,
-            }),
-            sample: Some(&passage.sample.encode()),
-            signature: None,
-            simhash: None,
-            edit: None,
-        };
-        self.contents.push((content.0, record.encode(content.0)));
-        self.post(content, Indexed { sample: Some(&passage.sample), ..Indexed::default() });
     }
 
     fn post(&mut self, content: ContentId, indexed: Indexed) {
@@ -232,14 +205,10 @@ impl<'v> Batch<'v> {
         self.indexing.addresses(indexed).for_each(|address| self.entries.push(address, number));
     }
 
-    /// A content that nobody holds is dead, and so are its passages. Its cluster may fall apart without it.
+    /// A content that nobody holds is dead. Its cluster may fall apart without it.
     fn bury(&mut self, content: ContentId) -> Result<()> {
         Counters::less(&mut self.counters.contents)?;
         self.buried.insert(content.0);
-        for passage in self.passages(content)? {
-            Counters::less(&mut self.counters.passages)?;
-            self.buried.insert(passage.0);
-        }
         if self.params.clusters == ClusterRule::Components && !self.clustering.is_alone(content)? {
             self.dirty.insert(self.clustering.cluster(content)?.0);
         }

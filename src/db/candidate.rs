@@ -106,12 +106,12 @@ impl<'a, R: Reader> Search<'a, R> {
         Ok(self)
     }
 
-    /// Contents and passages that share a sample value.
+    /// Contents that share a sample value.
     pub fn samples(self) -> Result<Self> {
         self.containers(0.0)
     }
 
-    /// Contents and passages that share a sample value, of those that have at least this share of the sketch all.
+    /// Contents that share a sample value, of those that have at least this share of the sketch all.
     ///
     /// One that lacks d values of n at most has one of any d + 1. It was posted under all its values up to one of its own, so it
     /// is found by one of the d + 1 lowest, or by what it was posted under at all. Hot values are not followed to their

@@ -287,10 +287,7 @@ pub(super) fn each_cluster(
         false => each(ClusterId(content), std::iter::once(content).collect()),
     };
     match alone {
-        true => view.contents_from(0, |id, record| match record.passage {
-            Some(_) => Ok(()),
-            None => of_one(id),
-        }),
+        true => view.contents_from(0, |id, _| of_one(id)),
         false => view.each_held(&mut of_one),
     }
 }

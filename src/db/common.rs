@@ -46,7 +46,7 @@ impl Database {
         let view = self.view();
         let mut counting = Counting::new(self.params().sketch.sample);
         view.contents_from(0, |id, record| {
-            let counts = record.passage.is_none() && view.is_alive(ContentId(id));
+            let counts = view.is_alive(ContentId(id));
             if let Some(sample) = record.sample.filter(|_| counts) {
                 counting.take(&Sample::decode(sample)?);
             }

@@ -128,8 +128,8 @@ impl Database {
                 some.iter().try_for_each(|&content| batch.form_of_stored(content, None))
             })
         };
-        view.contents_from(0, |id, record| {
-            if record.passage.is_none() && view.is_alive(ContentId(id)) {
+        view.contents_from(0, |id, _| {
+            if view.is_alive(ContentId(id)) {
                 waiting.push(ContentId(id));
             }
             if waiting.len() < FORMED { Ok(()) } else { form(&mut waiting) }
@@ -257,7 +257,7 @@ pub(super) fn post_content(
         false => None,
     };
     let indexed = Indexed {
-        hash: record.passage.is_none().then_some(&hash),
+        hash: &hash,
         sample: sample.as_ref(),
         signature: signature.as_ref(),
         simhash: record.simhash.map(Simhash),
@@ -279,7 +279,7 @@ fn only(kept: Kept, record: ContentRecord) -> ContentRecord {
 /// Copies the living records; of sketches, those that are to be kept.
 fn copy_records(view: &View, params: &Params, builder: &mut Builder, progress: Progress) -> Result<()> {
     let kept = params.keep_sketches;
-    let (mut done, all) = (0, view.counters.contents + view.counters.passages + view.counters.documents);
+    let (mut done, all) = (0, view.counters.contents + view.counters.documents);
     let mut step = || {
         done += 1;
         if done % 4096 == 0 {
@@ -292,9 +292,6 @@ fn copy_records(view: &View, params: &Params, builder: &mut Builder, progress: P
             return Ok(());
         }
         step();
-        if record.passage.is_some() {
-            return if kept.sample { builder.content(content, &record) } else { Ok(()) };
-        }
         let holders = view.holders(content, crate::id::DocId(record.founder))?;
         let founder = holders.min().unwrap_or(record.founder);
         builder.content(content, &ContentRecord { founder, ..only(kept, record) })?;

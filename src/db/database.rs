@@ -16,10 +16,11 @@ use crate::store::cache::Cache;
 use crate::store::disk::{Disk, FileDisk};
 use crate::store::file::{Birth, KNOWN_ANSWER, StoreFile};
 use crate::store::merging::Merging;
-use crate::store::pages::FORMAT_VERSION;
+use crate::store::pages::Superblock;
 use crate::store::remnants::Remnants;
 use crate::store::run::FilterBudget;
 use crate::store::view::View;
+use std::io::Read;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Instant;
@@ -98,16 +99,21 @@ impl Database {
 
     /// Opens a database. A writer that died is recovered from.
     pub fn open(path: impl AsRef<Path>, options: Options) -> Result<Self> {
-        Self::open_version(path.as_ref(), options, FORMAT_VERSION)
-    }
-
-    /// Opens the database in a file of format version `oldest` or later.
-    pub(super) fn open_version(path: &Path, options: Options, oldest: u32) -> Result<Self> {
+        let path = path.as_ref();
         let disk = match options.read_only {
             true => FileDisk::open_read_only(path)?,
             false => FileDisk::open_writable(path)?,
         };
-        Self::load(Arc::new(disk), options, oldest, path)
+        Self::load(Arc::new(disk), options, path)
+    }
+
+    /// Whether the file at a path is a database, of whatever version.
+    pub fn is_at(path: impl AsRef<Path>) -> Result<bool> {
+        let path = path.as_ref();
+        let reading = |error| Error::io(format!("read {}", path.display()), error);
+        let mut first = Vec::with_capacity(16);
+        std::fs::File::open(path).and_then(|file| file.take(16).read_to_end(&mut first)).map_err(reading)?;
+        Ok(Superblock::begins(&first))
     }
 
     /// Recovers a database whose last writer did not close it, and does no more: that takes no room which the file does not
@@ -135,16 +141,16 @@ impl Database {
 
     /// Opens a database on a medium of the caller's.
     pub fn open_on(disk: Arc<dyn Disk>, options: Options) -> Result<Self> {
-        Self::load(disk, options, FORMAT_VERSION, Path::new("the database"))
+        Self::load(disk, options, Path::new("the database"))
     }
 
-    pub(super) fn load(disk: Arc<dyn Disk>, options: Options, oldest: u32, path: &Path) -> Result<Self> {
+    pub(super) fn load(disk: Arc<dyn Disk>, options: Options, path: &Path) -> Result<Self> {
         let shares =
             if options.read_only { Shares::of_reader(options.memory) } else { Shares::of(options.memory) };
         let pages = shares.pages as usize;
         let file = match options.read_only {
-            true => StoreFile::open_read_only(Box::new(disk.clone()), pages, oldest, path)?,
-            false => StoreFile::open_writable(Box::new(disk.clone()), pages, oldest)?,
+            true => StoreFile::open_read_only(Box::new(disk.clone()), pages, path)?,
+            false => StoreFile::open_writable(Box::new(disk.clone()), pages)?,
         };
         let params = file.params().and_then(|json| Params::from_json(&json));
         let params = params.map_err(|error| error.within("meta row params"))?;
@@ -214,7 +220,7 @@ impl Database {
     }
 
     /// Adds documents as if one after the other: a verdict each, in order, once all are durable. Up to 8,192 documents
-    /// become durable together or not at all (passages count as documents); more take several commits.
+    /// become durable together or not at all; more take several commits.
     pub fn add_batch(&self, documents: Vec<Document>, options: impl Into<AddOptions>) -> Result<Vec<Added>> {
         self.add_later(documents, options)?.wait()
     }
@@ -248,10 +254,9 @@ impl Database {
     pub(super) fn add_checked(&self, documents: Vec<Document>, options: AddOptions) -> Result<Adding<'_>> {
         let samples = options.contained.is_some();
         let begin = |job: Vec<Document>| {
-            let weight = job.iter().map(Document::weight).sum();
-            self.begin(weight, samples, options.durability, move |batch| batch.add_all(job, options))
+            self.begin(job.len(), samples, options.durability, move |batch| batch.add_all(job, options))
         };
-        let begun = jobs(documents, Document::weight).into_iter().map(begin).collect::<Result<_>>()?;
+        let begun = jobs(documents).into_iter().map(begin).collect::<Result<_>>()?;
         Ok(Adding { db: self, begun })
     }
 
@@ -354,20 +359,13 @@ impl Adding<'_> {
 }
 
 /// Cuts work into pieces that fit one commit each.
-pub(crate) fn jobs<T>(work: Vec<T>, weight: impl Fn(&T) -> usize) -> Vec<Vec<T>> {
-    let (mut jobs, mut sum): (Vec<Vec<T>>, usize) = (Vec::new(), 0);
-    for piece in work {
-        let more = weight(&piece);
-        if jobs.is_empty() || sum + more > GROUP {
-            jobs.push(Vec::new());
-            sum = 0;
-        }
-        sum += more;
-        if let Some(job) = jobs.last_mut() {
-            job.push(piece);
-        }
-    }
-    jobs
+pub(crate) fn jobs<T>(work: Vec<T>) -> Vec<Vec<T>> {
+    let mut rest = work.into_iter();
+    std::iter::from_fn(|| {
+        let job: Vec<T> = rest.by_ref().take(GROUP).collect();
+        (!job.is_empty()).then_some(job)
+    })
+    .collect()
 }
 
 /// Hands `create` what a new file is born with, a number of its own among it.

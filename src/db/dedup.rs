@@ -10,7 +10,6 @@ use super::measures::measure;
 use super::params::{ClusterRule, Params};
 use super::query::{Measure, Query};
 use super::reader::Reader;
-use super::restore::passages;
 use crate::error::{Error, Result};
 use crate::id::DocId;
 use crate::sketch::Sketch;
@@ -236,8 +235,7 @@ impl Dedup {
         for record in order {
             let [_, number] = record?;
             let document = view.document(DocId(number))?;
-            let mut sketch = view.content(document.content, Sketch::of_record)?;
-            sketch.passages = passages(&view, document.content)?;
+            let sketch = view.content(document.content, Sketch::of_record)?;
             if let Some((id, duplicate)) = self.in_other(&sketch)? {
                 self.note(number, OTHER + same(duplicate.exact), id.0, duplicate.resemblance)?;
                 continue;

@@ -17,7 +17,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
 
 /// The version of the lines.
-pub(super) const VERSION: u32 = 2;
+pub(super) const VERSION: u32 = 3;
 
 /// A line of an export.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -25,7 +25,6 @@ pub(super) const VERSION: u32 = 2;
 pub(super) enum Line {
     Sketchdb(Header),
     Content(Content),
-    Passage(PassageLine),
     Document(DocumentLine),
     Cluster(ClusterLine),
     End(End),
@@ -64,17 +63,6 @@ pub(super) struct Content {
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct PassageLine {
-    pub id: u64,
-    /// The content that it is a window of.
-    pub content: u64,
-    pub first_token: u64,
-    pub tokens: u64,
-    pub sample: String,
-}
-
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(super) struct DocumentLine {
     pub id: u64,
     pub key: String,
@@ -97,7 +85,6 @@ pub(super) struct ClusterLine {
 #[serde(deny_unknown_fields)]
 pub(super) struct End {
     pub contents: u64,
-    pub passages: u64,
     pub documents: u64,
     /// The checksum of all lines before.
     pub blake3: String,
@@ -168,8 +155,7 @@ impl Database {
             if !view.is_alive(ContentId(id)) {
                 return Ok(());
             }
-            end.contents += u64::from(record.passage.is_none());
-            end.passages += u64::from(record.passage.is_some());
+            end.contents += 1;
             if end.contents % 4096 == 0 {
                 progress("export contents", end.contents, view.counters.contents);
             }
@@ -183,9 +169,7 @@ impl Database {
             Ok(true)
         })?;
         let counters = &view.counters;
-        if (end.contents, end.passages, end.documents)
-            != (counters.contents, counters.passages, counters.documents)
-        {
+        if (end.contents, end.documents) != (counters.contents, counters.documents) {
             return Err(Error::corrupt("meta row counters", "they count others than there are"));
         }
         view.clusters.each(|cluster, members| {
@@ -214,15 +198,6 @@ fn content_line(
     id: u64,
     record: &ContentRecord,
 ) -> Result<Line> {
-    if let Some(passage) = record.passage {
-        return Ok(Line::Passage(PassageLine {
-            id,
-            content: passage.parent,
-            first_token: passage.first_token,
-            tokens: passage.tokens,
-            sample: record.sample.map(hex).unwrap_or_default(),
-        }));
-    }
     let holders = view.holders(ContentId(id), crate::id::DocId(record.founder))?;
     Ok(Line::Content(Content {
         id,

@@ -1,6 +1,6 @@
 //! Golden parameters, their known answer, tables and texts that the format names, and whole files that must open and answer
-//! for ever as they did when they were made: one with the default parameters, one of windows in greedy clusters, one of
-//! nothing but simhashes.
+//! for ever as they did when they were made: one with the default parameters, one of greedy clusters, one of nothing but
+//! simhashes.
 //!
 //! `NAME.txt` holds questions to `NAME.zst`, one a line, each followed by indented answers.
 
@@ -15,8 +15,7 @@ use crate::id::DatabaseId;
 use crate::sketch::{SketchParams, Sketcher};
 use crate::store::disk::FileDisk;
 use crate::store::file::{Birth, StoreFile};
-use crate::store::golden::{blessing, path, path_of, stored};
-use crate::store::pages::{FORMAT_VERSION, OLDEST_VERSION};
+use crate::store::golden::{blessing, path, stored};
 use crate::store::view::View;
 use crate::text::rabin::mix;
 use crate::text::{Shingling, Unit};
@@ -45,7 +44,7 @@ fn known_texts() {
     let defaults = SketchParams::default;
     for sketch in [
         defaults(),
-        SketchParams { html: Extraction::Text, passages: Some(100), ..defaults() },
+        SketchParams { html: Extraction::Text, ..defaults() },
         SketchParams { html: Extraction::Raw, labelled: true, ..defaults() },
         SketchParams { shingle: bytes(9), simhash: bytes(4), ..defaults() },
     ] {
@@ -57,7 +56,6 @@ fn known_texts() {
         told.extend(sketch.signature.as_ref().expect("tokens").encode());
         told.extend(sketch.simhash.expect("tokens").0.to_le_bytes());
         told.extend(sketch.edit.as_ref().expect("characters").encode());
-        told.extend(sketch.passages.iter().flat_map(|passage| passage.sample.encode()));
         let indexing = params.indexing().expect("parameters");
         let addresses = indexing.addresses(keep_sketches.indexed(&sketch));
         told.extend(addresses.flat_map(|address| address.bits().to_le_bytes()));
@@ -67,43 +65,6 @@ fn known_texts() {
         let answer = params.known_answer().expect("parameters");
         assert_eq!(answer, blake3::hash(&told).as_bytes()[..16], "{params:?}");
     }
-}
-
-/// Which windows texts of some lengths have: a line of the file is N, w, the tokens of a text, and then first token and
-/// tokens of the first, the second, the last but one and the last of so many windows.
-#[test]
-fn windows() {
-    const CASES: [(u32, u32, usize); 10] = [
-        (16, 1, 16),
-        (16, 1, 17),
-        (17, 3, 16),
-        (17, 3, 17),
-        (18, 3, 18),
-        (16, 5, 40),
-        (16, 1, 8 * 8192),
-        (16, 1, 8 * 8192 + 1),
-        (16, 1, 8 * 8193 + 1),
-        (16, 1, 8 * 16_387 + 1),
-    ];
-    let mut told =
-        "# Windows: N, w, tokens of a text: how many, and the first, second, last but one and last\n"
-            .to_owned();
-    for (passages, width, tokens) in CASES {
-        let shingle = Shingling::new(Unit::Words, width).expect("a width");
-        let params =
-            SketchParams { passages: Some(passages), shingle, sample: 16, ..SketchParams::default() };
-        let text: String = (0..tokens).map(|i| format!("{i} ")).collect();
-        let found = Sketcher::new(&params).expect("parameters").sketch(text.as_bytes()).passages;
-        let place = |at: usize| found.get(at).map(|p| format!(" {}+{}", p.first_token, p.tokens));
-        let ends = [0, 1, found.len().wrapping_sub(2), found.len().wrapping_sub(1)].map(place);
-        let ends: String = ends.into_iter().flatten().collect();
-        told += &format!("{passages} {width} {tokens}: {}{ends}\n", found.len());
-    }
-    let path = path("windows-of-texts.txt");
-    if blessing(&path) {
-        fs::write(&path, &told).expect("writing a golden file");
-    }
-    assert_eq!(fs::read_to_string(path).expect("the golden file"), told);
 }
 
 /// The lines of a golden file behind its remark.
@@ -179,9 +140,6 @@ fn batches(params: &Params) -> Vec<Vec<Document>> {
     batches[1].push(document("copy".into(), &text(3, 49), None));
     batches[2].push(document("no tokens".into(), "?!", None));
     batches[2].push(document("long".into(), &text(99, 400), None));
-    if params.sketch.passages.is_some() {
-        batches[2].push(document("book".into(), &text(96, 3000), None));
-    }
     batches[3].push(document("4/0".into(), &text(98, 30), None));
     batches[5].push(document("0/1".into(), &text(97, 30), Some(2000)));
     // Two chains, in each of which the first is near the second only, and the second near the third.
@@ -207,16 +165,13 @@ fn questions(params: &Params) -> Vec<String> {
     let clustered = ["whole/2", "torn/0", "torn/2", "copy", "young near", "removed"];
     let texts =
         [text(0, 40), text(1, 43), text(3, 49), text(97, 30), text(99, 380), text(99, 20), "!!".into()];
-    let quote = text(96, 1520).split(' ').skip(1500).collect::<Vec<_>>().join(" ");
     let dead = [text(93, 50), text(92, 50), text(89, 50), text(91, 60), text(90, 60), text(94, 70)];
     let mut measures = vec!["hamming"];
     measures.extend(params.keep_sketches.sample.then_some("query"));
-    measures.extend(params.sketch.passages.map(|_| "containing"));
     let gets = keys.iter().chain(&gone).map(|key| format!("get {key}"));
     let queries = texts
         .iter()
         .chain(&dead)
-        .chain(params.sketch.passages.map(|_| &quote))
         .flat_map(|text| measures.iter().map(move |measure| format!("{measure} {text}")));
     let clusters = clustered.iter().map(|key| format!("cluster {key}"));
     let whole = ["clusters of 2", "verify deep"].map(String::from);
@@ -296,24 +251,16 @@ fn matches(db: &Database, verb: &str, text: &str) -> Result<String> {
     let mut out = String::new();
     let by = match verb {
         "query" => Measure::Resemblance(0.1),
-        "containing" => Measure::Containment(0.5),
         _ => Measure::Hamming(20),
     };
     let query = Query { by: Some(by), copies: true, limit: 3, ..Query::default() };
     for found in db.query(&db.sketch(text)?, &query)?.matches {
-        let Match {
-            key, resemblance, containment, hamming, agreement, exact, copies, found_by, passage, ..
-        } = found;
+        let Match { key, resemblance, containment, hamming, agreement, exact, copies, found_by, .. } = found;
         let shares = [resemblance, containment, agreement]
             .map(|share| format!("{:.6}", share.unwrap_or(-1.0)))
             .join(" ");
-        let place = passage.map_or(String::new(), |(first, tokens)| format!(" {tokens} from {first}"));
-        writeln!(
-            out,
-            "  {key}: {shares} {hamming:?} {exact} +{copies} {}{place}",
-            found_by.names().join(",")
-        )
-        .expect("writing to memory");
+        writeln!(out, "  {key}: {shares} {hamming:?} {exact} +{copies} {}", found_by.names().join(","))
+            .expect("writing to memory");
     }
     Ok(out)
 }
@@ -325,9 +272,9 @@ fn answers<'q>(db: &Database, questions: impl Iterator<Item = &'q str>) -> Strin
 
 const HEAD: &str = ".zst: questions, and what it must answer.\n";
 
-/// The golden file of a version with this name, its questions and its answers.
-fn kept(version: u32, name: &str) -> (Vec<u8>, String) {
-    let [packed, answered] = ["zst", "txt"].map(|end| path_of(version, &format!("{name}.{end}")));
+/// The golden file with this name, its questions and its answers.
+fn kept(name: &str) -> (Vec<u8>, String) {
+    let [packed, answered] = ["zst", "txt"].map(|end| path(&format!("{name}.{end}")));
     let bytes = zstd::decode_all(&fs::read(packed).expect("the golden file")[..]).expect("unpacking");
     let told = fs::read_to_string(answered).expect("the golden answers");
     (bytes, told.strip_prefix(&format!("# {name}{HEAD}")).expect("the head of the answers").to_owned())
@@ -356,15 +303,15 @@ fn has_every_part(view: &View) {
 
 /// Opens the golden file with this name, also for writing, and asks it everything.
 fn answers_as_ever(name: &str, params: &Params) {
-    let packed = path(&format!("{name}.zst"));
-    if blessing(&packed) {
+    if blessing() {
         let bytes = make(params).expect("a file");
-        fs::write(&packed, zstd::encode_all(&bytes[..], 19).expect("packing")).expect("writing");
+        let packed = path(&format!("{name}.zst"));
+        fs::write(packed, zstd::encode_all(&bytes[..], 19).expect("packing")).expect("writing");
         let questions = questions(params);
         let told = answers(&opened(&laid_down(&bytes), true), questions.iter().map(String::as_str));
         fs::write(path(&format!("{name}.txt")), format!("# {name}{HEAD}{told}")).expect("writing");
     }
-    let (bytes, told) = kept(FORMAT_VERSION, name);
+    let (bytes, told) = kept(name);
     let file = laid_down(&bytes);
     let db = opened(&file, true);
     assert_eq!(db.params(), params);
@@ -380,15 +327,14 @@ fn answers_as_ever(name: &str, params: &Params) {
 #[test]
 fn a_whole_file_opens_and_answers_as_ever() {
     answers_as_ever("database", &Params::default());
-    let db = opened(&laid_down(&kept(FORMAT_VERSION, "database").0), true);
+    let db = opened(&laid_down(&kept("database").0), true);
     assert_eq!(db.view().marks.dirty.len(), 2, "clusters to be formed anew");
 }
 
 #[test]
-fn a_whole_file_of_windows_opens_and_answers_as_ever() {
+fn a_whole_file_of_greedy_clusters_opens_and_answers_as_ever() {
     let shingle = Shingling::new(Unit::Words, 4).expect("a width");
-    let sketch =
-        SketchParams { shingle, labelled: true, passages: Some(20), seed: 7, ..SketchParams::default() };
+    let sketch = SketchParams { shingle, labelled: true, seed: 7, ..SketchParams::default() };
     let params = Params {
         sketch,
         threshold: 0.6,
@@ -396,9 +342,7 @@ fn a_whole_file_of_windows_opens_and_answers_as_ever() {
         representative: RepresentativeRule::Popular,
         ..Params::default()
     };
-    answers_as_ever("windows", &params);
-    let told = kept(FORMAT_VERSION, "windows").1;
-    assert!(told.contains(" sample 20 from "), "a match within a window");
+    answers_as_ever("greedy", &params);
 }
 
 #[test]
@@ -406,25 +350,4 @@ fn a_whole_file_of_simhashes_opens_and_answers_as_ever() {
     let keep_sketches = Kept { sample: false, signature: false, simhash: true, edit: false };
     let params = Params { keep_sketches, hamming_tables: 10, ..Params::default() };
     answers_as_ever("lean", &params);
-}
-
-#[test]
-fn rebuilding_brings_a_file_of_version_0_up() {
-    let (bytes, told) = kept(OLDEST_VERSION, "database");
-    let file = laid_down(&bytes);
-    for read_only in [true, false] {
-        let refused = Database::open(file.path(), Options { read_only, ..Options::default() }).err();
-        let refused = refused.expect("an older file").to_string();
-        assert!(refused.contains("format version 0") && refused.contains("sketchdb rebuild"), "{refused}");
-    }
-    assert_eq!(fs::read(file.path()).expect("the file"), bytes, "refused, and left as it was");
-    let damage = Database::verify_at(file.path(), Options::default(), true).expect("a whole file").damage;
-    assert_eq!(damage, [], "what is to be rebuilt can be verified first");
-    Database::rebuild(file.path(), Options::default(), |params, _| Ok(params), &mut |_, _, _| {})
-        .expect("a newer file");
-    assert_eq!(
-        u32::from_le_bytes(fs::read(file.path()).expect("the file")[8..12].try_into().expect("four")),
-        1
-    );
-    assert_eq!(answers(&opened(&file, false), questions_in(&told)), told);
 }

@@ -3,7 +3,7 @@
 use super::clustering::Representative;
 use super::copy::{Postings, Progress, complete, post_content, write_anew};
 use super::database::{Database, Options, check_known_answer, new_id};
-use super::export::{ClusterLine, Content, Digest, DocumentLine, End, Header, Line, PassageLine, VERSION};
+use super::export::{ClusterLine, Content, Digest, DocumentLine, End, Header, Line, VERSION};
 use super::merge::Merged;
 use super::params::Params;
 use crate::error::{Error, Result};
@@ -16,7 +16,7 @@ use crate::store::beside;
 use crate::store::build::Builder;
 use crate::store::disk::{Disk, FileDisk};
 use crate::store::postings::IdSet;
-use crate::store::record::{ContentRecord, Counters, DocumentRecord, PassageRecord};
+use crate::store::record::{ContentRecord, Counters, DocumentRecord};
 use crate::store::sort::Sorter;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -164,7 +164,6 @@ impl<'p> Importing<'p> {
             _ if self.end.is_some() => Err(Error::invalid("it", "nothing may follow the end")),
             Line::Sketchdb(_) => Err(Error::invalid("it", "parameters stand on the first line only")),
             Line::Content(content) => self.content(content, header, builder),
-            Line::Passage(passage) => self.passage(passage, header, builder),
             Line::Document(document) => self.document(document, header, builder),
             Line::Cluster(cluster) => self.cluster(cluster, header),
             Line::End(end) => {
@@ -203,7 +202,6 @@ impl<'p> Importing<'p> {
             hash,
             founder: content.document,
             bytes: content.bytes,
-            passage: None,
             sample: sample.as_deref(),
             signature: signature.as_deref(),
             simhash,
@@ -221,28 +219,6 @@ impl<'p> Importing<'p> {
             push(&mut self.clustered, [content.cluster, content.id])?;
         }
         self.put(ContentId(content.id), &record, builder)
-    }
-
-    fn passage(&mut self, passage: PassageLine, header: &Header, builder: &mut Builder) -> Result<()> {
-        self.ascend(0, passage.id, header.next_content)?;
-        if !self.contents.contains(passage.content) {
-            return Err(Error::invalid("a passage", "its content does not stand before it"));
-        }
-        let sample = bytes(&passage.sample)?;
-        self.check_sketches(Some(&sample), None, None)?;
-        let PassageLine { content: parent, first_token, tokens, .. } = passage;
-        let record = ContentRecord {
-            hash: [0; 16],
-            founder: 0,
-            bytes: 0,
-            passage: Some(PassageRecord { parent, first_token, tokens }),
-            sample: Some(&sample),
-            signature: None,
-            simhash: None,
-            edit: None,
-        };
-        self.seen.passages += 1;
-        self.put(ContentId(passage.id), &record, builder)
     }
 
     fn put(&mut self, id: ContentId, record: &ContentRecord, builder: &mut Builder) -> Result<()> {

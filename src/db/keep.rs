@@ -41,7 +41,7 @@ impl Kept {
     /// The sketches that feed the index.
     pub(crate) fn indexed(self, sketch: &Sketch) -> Indexed<'_> {
         Indexed {
-            hash: Some(&sketch.hash),
+            hash: &sketch.hash,
             sample: Some(&sketch.sample).filter(|_| self.sample),
             signature: sketch.signature.as_ref().filter(|_| self.signature),
             simhash: sketch.simhash.filter(|_| self.simhash),
@@ -137,7 +137,6 @@ impl Likeness {
     /// How alike a candidate is, as a share.
     pub fn share(self, measures: &Measures) -> Option<f64> {
         match self {
-            _ if measures.passage.is_some() => None,
             Likeness::Resemblance => measures.resemblance.map(|estimate| estimate.value),
             Likeness::Agreement => measures.agreement,
             Likeness::Hamming => measures.hamming.map(share_of_distance),

@@ -8,7 +8,7 @@ use crate::sketch::meeting::Floor;
 use crate::sketch::{
     EditEstimate, EditParams, EditSignature, Interval, Overlap, Sample, Signature, Simhash, Sketch,
 };
-use crate::store::record::{ContentRecord, PassageRecord};
+use crate::store::record::ContentRecord;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -25,7 +25,6 @@ impl Sketch {
             signature: record.signature.map(Signature::decode),
             simhash: record.simhash.map(Simhash),
             edit: record.edit.map(EditSignature::decode).transpose()?,
-            passages: Vec::new(),
         })
     }
 }
@@ -50,8 +49,6 @@ impl Estimate {
 pub(crate) struct Measures {
     pub content: ContentId,
     pub founder: DocId,
-    /// Of a passage: its parent and place; then only the containments are measured.
-    pub passage: Option<PassageRecord>,
     pub exact: bool,
     pub resemblance: Option<Estimate>,
     /// How much of the sketch's text is in the content, and the reverse.
@@ -71,7 +68,6 @@ pub(crate) fn measure(reader: &impl Reader, sketch: &Sketch, content: ContentId)
 pub(crate) struct Candidate {
     hash: [u8; 16],
     founder: DocId,
-    passage: Option<PassageRecord>,
     sample: Option<Sample>,
     signature: Option<Signature>,
     simhash: Option<Simhash>,
@@ -90,7 +86,6 @@ impl Candidate {
         Ok(Candidate {
             hash: record.hash,
             founder: DocId(record.founder),
-            passage: record.passage,
             sample: record.sample.map(Sample::decode).transpose()?,
             signature: record.signature.map(Signature::decode),
             simhash: record.simhash.map(Simhash),
@@ -148,15 +143,15 @@ pub(crate) fn edit_of_record(
 impl Measures {
     /// Measures a candidate that was read.
     pub fn of(sketch: &Sketch, content: ContentId, candidate: &Candidate) -> Self {
-        let &Candidate { founder, passage, simhash, .. } = candidate;
-        if candidate.hash == sketch.hash.0 && passage.is_none() {
+        let &Candidate { founder, simhash, .. } = candidate;
+        if candidate.hash == sketch.hash.0 {
             return Measures::same(content, founder);
         }
         let overlap = candidate.sample.as_ref().map(|stored| Overlap::of(&sketch.sample, stored));
         let signatures = sketch.signature.as_ref().zip(candidate.signature.as_ref());
         let agreement = signatures.and_then(|(own, stored)| own.agreement(stored));
         let hamming = sketch.simhash.zip(simhash).map(|(own, stored)| own.distance(stored));
-        Measures::told(content, founder, passage, overlap, hamming, agreement)
+        Measures::told(content, founder, overlap, hamming, agreement)
     }
 
     /// Measures a stored content; `None` when the floor is not reached, for certain.
@@ -167,8 +162,8 @@ impl Measures {
         floor: Option<Floor>,
         common: Option<&CommonShingles>,
     ) -> Result<Option<Self>> {
-        let (founder, passage) = (DocId(record.founder), record.passage);
-        if record.hash == sketch.hash.0 && passage.is_none() {
+        let founder = DocId(record.founder);
+        if record.hash == sketch.hash.0 {
             return Ok(Some(Measures::same(content, founder)));
         }
         let overlap = match (record.sample, common) {
@@ -185,32 +180,21 @@ impl Measures {
         let agreement =
             sketch.signature.as_ref().zip(stored).and_then(|(own, stored)| own.agreement(&stored));
         let hamming = sketch.simhash.zip(record.simhash).map(|(own, stored)| own.distance(Simhash(stored)));
-        Ok(Some(Measures::told(content, founder, passage, overlap, hamming, agreement)))
+        Ok(Some(Measures::told(content, founder, overlap, hamming, agreement)))
     }
 
     /// Of the same text.
     fn same(content: ContentId, founder: DocId) -> Self {
-        let (one, passage) = (Some(Estimate::ONE), None);
+        let one = Some(Estimate::ONE);
         let (resemblance, containment, contained) = (one, one, one);
         let (hamming, agreement) = (Some(0), Some(1.0));
-        Measures {
-            content,
-            founder,
-            passage,
-            exact: true,
-            resemblance,
-            containment,
-            contained,
-            hamming,
-            agreement,
-        }
+        Measures { content, founder, exact: true, resemblance, containment, contained, hamming, agreement }
     }
 
     /// Of another text.
     fn told(
         content: ContentId,
         founder: DocId,
-        passage: Option<PassageRecord>,
         overlap: Option<Overlap>,
         hamming: Option<u32>,
         agreement: Option<f64>,
@@ -218,7 +202,6 @@ impl Measures {
         Measures {
             content,
             founder,
-            passage,
             exact: false,
             resemblance: overlap.and_then(|o| Estimate::of(o.resemblance(), o.resemblance_interval())),
             containment: overlap.and_then(|o| Estimate::of(o.containment(), o.containment_interval())),

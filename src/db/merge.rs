@@ -5,7 +5,7 @@ use super::database::Database;
 use super::restore::{Outcome, Restored};
 use crate::error::Result;
 
-/// Documents, or windows of them, that are taken over in one commit.
+/// Documents that are taken over in one commit.
 const AT_ONCE: usize = 4096;
 
 /// What became of the documents of the other database.
@@ -27,24 +27,22 @@ impl Database {
         self.params().check_same(from.params())?;
         let view = from.view();
         let mut merged = Merged::default();
-        let (mut waiting, mut weight, mut done) = (Vec::new(), 0, 0);
+        let (mut waiting, mut done) = (Vec::new(), 0);
         view.living_documents(0, |_, document| {
-            let restored = Restored::of(&view, document)?;
-            weight += restored.weight();
-            waiting.push(restored);
-            if weight >= AT_ONCE {
+            waiting.push(Restored::of(&view, document)?);
+            if waiting.len() >= AT_ONCE {
                 done += waiting.len() as u64;
-                self.take_over(std::mem::take(&mut waiting), std::mem::take(&mut weight), &mut merged)?;
+                self.take_over(std::mem::take(&mut waiting), &mut merged)?;
                 progress("merge", done, view.counters.documents);
             }
             Ok(true)
         })?;
-        self.take_over(waiting, weight, &mut merged)?;
+        self.take_over(waiting, &mut merged)?;
         Ok(merged)
     }
 
-    fn take_over(&self, some: Vec<Restored>, weight: usize, merged: &mut Merged) -> Result<()> {
-        let outcomes = self.commit(weight, false, move |batch| {
+    fn take_over(&self, some: Vec<Restored>, merged: &mut Merged) -> Result<()> {
+        let outcomes = self.commit(some.len(), false, move |batch| {
             some.iter().map(|restored| batch.restore(restored)).collect::<Result<Vec<Outcome>>>()
         })?;
         for outcome in outcomes {

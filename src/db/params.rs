@@ -138,11 +138,9 @@ impl Params {
         }
     }
 
-    /// Refuses sketches that were made with other parameters than this database's, naming the first that differs. Windows
-    /// are no matter: a query has none.
+    /// Refuses sketches that were made with other parameters than this database's, naming the first that differs.
     pub fn check_comparable(&self, sketch: &SketchParams) -> Result<()> {
-        let sketch = SketchParams { passages: self.sketch.passages, ..sketch.clone() };
-        self.check_same(&Params { sketch, ..self.clone() })
+        self.check_same(&Params { sketch: sketch.clone(), ..self.clone() })
     }
 
     /// The stored form: a JSON object.
@@ -185,9 +183,6 @@ impl Params {
         hasher.update(&sketch.signature.as_ref().map(|signature| signature.encode()).unwrap_or_default());
         hasher.update(&sketch.simhash.map_or(0, |simhash| simhash.0).to_le_bytes());
         hasher.update(&sketch.edit.as_ref().map(|edit| edit.encode()).unwrap_or_default());
-        for passage in &sketch.passages {
-            hasher.update(&passage.sample.encode());
-        }
         for address in self.indexing()?.addresses(self.keep_sketches.indexed(&sketch)) {
             hasher.update(&address.bits().to_le_bytes());
         }
@@ -205,7 +200,7 @@ fn names(value: &Value) -> impl Iterator<Item = &str> {
 }
 
 /// A text that meets every rule of the canonical form: scripts, cases, widths, marks, separators
-/// (`schema/golden/v1/known-text.txt`).
+/// (`schema/golden/known-text.txt`).
 fn known_text() -> String {
     let words: String = (0..700).map(|i| format!("word{} ", i * i % 1009)).collect();
     words
@@ -213,7 +208,7 @@ fn known_text() -> String {
 }
 
 /// A page whose text, main content and source differ, with what HTML may have in it
-/// (`schema/golden/v1/known-page.html`).
+/// (`schema/golden/known-page.html`).
 fn known_page() -> String {
     let links: String = (0..40).map(|i| format!("<li><a href='{i}.html'>Another page {i}</a>")).collect();
     let prose: String =
@@ -225,7 +220,7 @@ fn known_page() -> String {
     )
 }
 
-/// A page in Shift_JIS that does not say so (`schema/golden/v1/known-japanese.bin`).
+/// A page in Shift_JIS that does not say so (`schema/golden/known-japanese.bin`).
 const KNOWN_JAPANESE: &[u8] =
     b"<html><p>\x93\xFA\x96\x7B\x8C\xEA\x82\xCC\x95\xB6\x8F\xCD\x82\xC5\x82\xB7\x81\x42\x82\xB1\x82\xEA\x82\xCD\x95\xB6\x8E\x9A</p>";
 

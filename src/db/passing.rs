@@ -32,7 +32,7 @@ pub(super) fn passes(
         };
         estimate.map(end).is_some_and(|end| end >= threshold)
     };
-    let resemblance = measures.resemblance.filter(|_| measures.passage.is_none());
+    let resemblance = measures.resemblance;
     match by {
         Measure::Resemblance(threshold) => reaches(resemblance, threshold),
         Measure::Containment(threshold) => reaches(measures.containment, threshold),

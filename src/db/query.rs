@@ -5,7 +5,7 @@ use super::candidate::{Candidates, Search};
 use super::common::CommonShingles;
 use super::database::Database;
 use super::keep::Likeness;
-use super::measures::{self, Candidate, Estimate, Measures};
+use super::measures::{self, Estimate, Measures};
 use super::params::check_share;
 use super::passing::{floor, passes};
 use super::reader::Reader;
@@ -14,7 +14,6 @@ use crate::id::{ContentId, DocId};
 use crate::sketch::{EditEstimate, Interval, Sketch};
 use crate::store::record::ContentRecord;
 use crate::store::view::View;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// By which measure documents match, and from which value on. Shares lie in (0, 1].
@@ -113,9 +112,9 @@ pub struct Match {
     pub resemblance: Option<f64>,
     /// The 95 % interval of the resemblance.
     pub interval: Option<Interval>,
-    /// How much of the query is in the match, or in its passage.
+    /// How much of the query is in the match.
     pub containment: Option<f64>,
-    /// How much of the match, or of its passage, is in the query.
+    /// How much of the match is in the query.
     pub contained: Option<f64>,
     /// In how many of 64 bits the simhashes differ.
     pub hamming: Option<u32>,
@@ -129,8 +128,6 @@ pub struct Match {
     pub copies: u64,
     /// What it was found by.
     pub found_by: FoundBy,
-    /// The window that matched best, as its first token and its tokens.
-    pub passage: Option<(u64, u64)>,
 }
 
 /// The matches of a query, best first.
@@ -164,7 +161,6 @@ struct Accepted {
     measures: Measures,
     found_by: FoundBy,
     edit: Option<EditEstimate>,
-    passage: Option<(u64, u64)>,
 }
 
 impl Database {
@@ -256,12 +252,10 @@ impl Database {
         query: &Query,
         candidates: &Candidates,
     ) -> Result<Vec<Accepted>> {
-        // What a passage is to its parent is known when all are measured.
-        let at_once = if self.params().sketch.passages.is_some() { usize::MAX } else { AT_ONCE };
         // One of them may be the document itself.
         let most = if query.limit == 0 { usize::MAX } else { query.limit.saturating_add(1) };
         let mut kept = Vec::new();
-        for some in candidates.list.chunks(at_once) {
+        for some in candidates.list.chunks(AT_ONCE) {
             kept.extend(self.accept_some(view, sketch, by, query, some)?);
             if kept.len() > most {
                 sort(&mut kept, by);
@@ -272,7 +266,7 @@ impl Database {
         Ok(kept)
     }
 
-    /// Measures candidates and keeps those that pass, passages put together with their parents.
+    /// Measures candidates and keeps those that pass.
     fn accept_some(
         &self,
         view: &View,
@@ -281,26 +275,12 @@ impl Database {
         query: &Query,
         candidates: &[(ContentId, FoundBy)],
     ) -> Result<Vec<Accepted>> {
-        let mut best: BTreeMap<ContentId, Accepted> = BTreeMap::new();
+        let mut kept = Vec::new();
         for &(content, found_by) in candidates {
             let measured =
                 view.content(content, |record| self.measured(sketch, content, &record, by, query))?;
             let Some((measures, edit)) = measured else { continue };
-            let passage = measures.passage.map(|passage| (passage.first_token, passage.tokens));
-            let parent = measures.passage.map_or(content, |passage| ContentId(passage.parent));
-            let new = Accepted { measures, found_by, edit, passage };
-            match best.entry(parent) {
-                std::collections::btree_map::Entry::Vacant(entry) => drop(entry.insert(new)),
-                std::collections::btree_map::Entry::Occupied(mut entry) => entry.get_mut().join(new, by),
-            }
-        }
-        let mut kept = Vec::with_capacity(best.len());
-        for (parent, mut accepted) in best {
-            if accepted.measures.content != parent {
-                let whole = view.content(parent, Candidate::of)?.without(query.ignore.as_deref());
-                accepted.measures = in_place_of(&accepted.measures, Measures::of(sketch, parent, &whole));
-                accepted.edit = measures::edit(view, self.params().sketch.edit, sketch, parent)?;
-            }
+            let accepted = Accepted { measures, found_by, edit };
             if query.confirm.iter().all(|confirm| confirms(&accepted, *confirm)) {
                 kept.push(accepted);
             }
@@ -331,34 +311,6 @@ impl Database {
             false => Ok(None),
         }
     }
-}
-
-impl Accepted {
-    /// Keeps the better of two passages of one text, or of a passage and the whole text.
-    fn join(&mut self, other: Accepted, by: Measure) {
-        let better = deciding(&other, by) > deciding(self, by);
-        self.found_by.merge(other.found_by);
-        if better {
-            let found_by = self.found_by;
-            *self = Accepted { found_by, ..other };
-        }
-    }
-}
-
-/// What decides between passages: the same text, then the containment. Of equals the one that tells more: a window that the
-/// query is in, the whole of what is in the query.
-fn deciding(accepted: &Accepted, by: Measure) -> (bool, Option<f64>, bool) {
-    let Accepted { measures, passage, .. } = accepted;
-    let (estimate, tells_more) = match by {
-        Measure::Contained(_) => (measures.contained, passage.is_none()),
-        _ => (measures.containment, passage.is_some()),
-    };
-    (measures.exact, estimate.map(|estimate| estimate.value), tells_more)
-}
-
-/// A parent's measures with the containments of its passage.
-fn in_place_of(passage: &Measures, parent: Measures) -> Measures {
-    Measures { containment: passage.containment, contained: passage.contained, ..parent }
 }
 
 /// What a pair of texts must pass, for those who have both at hand.
@@ -403,7 +355,7 @@ impl<'a> Verifier<'a> {
             true => measures::edit(view, params.sketch.edit, sketch, measures.content)?,
             false => None,
         };
-        let accepted = Accepted { measures: *measures, found_by: FoundBy::default(), edit, passage: None };
+        let accepted = Accepted { measures: *measures, found_by: FoundBy::default(), edit };
         Ok(self.confirm.iter().all(|confirm| confirms(&accepted, *confirm)))
     }
 }
@@ -446,7 +398,7 @@ fn rank(accepted: &Accepted, by: Measure) -> (bool, u64, u64) {
 fn resolve(view: &View, accepted: &[Accepted], query: &Query, own: Option<DocId>) -> Result<Vec<Match>> {
     let limit = if query.limit == 0 { usize::MAX } else { query.limit };
     let mut matches = Vec::new();
-    for Accepted { measures, found_by, edit, passage } in accepted {
+    for Accepted { measures, found_by, edit } in accepted {
         let holders = view.holders(measures.content, measures.founder)?;
         let each = if query.copies { usize::MAX } else { 1 };
         for id in holders.iter().map(DocId).filter(|&id| Some(id) != own).take(each) {
@@ -466,7 +418,6 @@ fn resolve(view: &View, accepted: &[Accepted], query: &Query, own: Option<DocId>
                 exact: measures.exact,
                 copies: holders.len() - 1,
                 found_by: *found_by,
-                passage: *passage,
             });
         }
     }

@@ -95,19 +95,6 @@ pub(crate) trait Reader {
         Ok(None)
     }
 
-    /// The passages of a content: they follow it.
-    fn passages(&self, content: ContentId) -> Result<Vec<ContentId>> {
-        let mut passages = Vec::new();
-        for next in (content.0 + 1..).map(ContentId) {
-            let parent = self.content_if_there(next, |record| Ok(record.passage.map(|p| p.parent)))?;
-            if parent.flatten() != Some(content.0) {
-                break;
-            }
-            passages.push(next);
-        }
-        Ok(passages)
-    }
-
     /// The living content with this text, and its founder.
     fn find_content(&self, hash: &ContentHash) -> Result<Option<(ContentId, DocId)>> {
         for id in self.ids(Indexing::content(hash))? {

@@ -7,7 +7,6 @@ use super::params::Params;
 use crate::error::{Error, Result};
 use crate::index::TableDesign;
 use crate::store::disk::Disk;
-use crate::store::pages::OLDEST_VERSION;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -46,8 +45,7 @@ impl Params {
 impl Database {
     /// Writes a database anew beside itself: records as they are, index and clusters from the sketches, with the parameters
     /// that `change` gives for its own and the number of its contents; then puts it in its place. Whenever this is
-    /// interrupted, the file at the path is the old one or the new one, whole. Opens files of format version 0 too, which
-    /// then are of version 1.
+    /// interrupted, the file at the path is the old one or the new one, whole.
     pub fn rebuild(
         path: impl AsRef<Path>,
         options: Options,
@@ -57,8 +55,7 @@ impl Database {
         let path = path.as_ref();
         // Two files are open.
         let memory = options.memory / 2;
-        let db =
-            Database::open_version(path, Options { read_only: false, memory, ..options }, OLDEST_VERSION)?;
+        let db = Database::open(path, Options { read_only: false, memory, ..options })?;
         let params = change(db.params().clone(), db.view().counters.contents)?;
         db.replace(path, |disk| db.rebuild_onto(disk, &params, memory, progress))
     }

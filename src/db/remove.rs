@@ -13,7 +13,7 @@ impl Database {
         let keys: Vec<String> = keys.into_iter().map(Into::into).collect();
         keys.iter().try_for_each(|key| check_key(key))?;
         let mut removed = Vec::with_capacity(keys.len());
-        for job in jobs(keys, |_| 1) {
+        for job in jobs(keys) {
             removed.extend(self.commit(job.len(), false, move |batch| {
                 job.iter().map(|key| batch.remove_key(key)).collect::<Result<Vec<bool>>>()
             })?);

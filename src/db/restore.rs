@@ -5,7 +5,7 @@ use super::keep::Likeness;
 use super::reader::Reader;
 use crate::error::Result;
 use crate::id::ContentId;
-use crate::sketch::{Passage, Sample, Sketch};
+use crate::sketch::Sketch;
 use crate::store::document::StoredDocument;
 use crate::store::view::View;
 
@@ -28,32 +28,12 @@ pub(super) enum Outcome {
 }
 
 impl Restored {
-    /// A living document with the sketches of its content, passages among them.
+    /// A living document with the sketches of its content.
     pub fn of(view: &View, document: StoredDocument) -> Result<Self> {
-        let mut sketch = view.content(document.content, Sketch::of_record)?;
-        sketch.passages = passages(view, document.content)?;
+        let sketch = view.content(document.content, Sketch::of_record)?;
         let seen = Seen { first: document.first_seen, last: document.last_seen };
         Ok(Restored { key: document.key, sketch, seen })
     }
-
-    /// Contents that it may bring.
-    pub fn weight(&self) -> usize {
-        1 + self.sketch.passages.len()
-    }
-}
-
-pub(super) fn passages(view: &View, content: ContentId) -> Result<Vec<Passage>> {
-    let mut passages = Vec::new();
-    for id in view.passages(content)? {
-        passages.extend(view.content(id, |record| {
-            let sample = record.sample.map(Sample::decode).transpose()?;
-            Ok(record.passage.zip(sample).map(|(passage, sample)| {
-                let (first_token, tokens) = (passage.first_token, passage.tokens);
-                Passage { first_token, tokens, sample }
-            }))
-        })?);
-    }
-    Ok(passages)
 }
 
 impl Batch<'_> {

@@ -120,7 +120,7 @@ impl Salvaging<'_> {
         let twice = self.keys_given_twice()?;
         let mut whole = IdSet::new();
         self.frames.records(self.damaged, Kind::Contents, self.memory / 8, |id, record| {
-            if self.readable(id, record).is_some_and(|record| record.passage.is_none()) {
+            if self.readable(id, record).is_some() {
                 whole.insert(id);
             }
             Ok(())
@@ -191,19 +191,11 @@ impl Salvaging<'_> {
         Ok(twice)
     }
 
-    /// Copies the contents that documents hold, and their passages.
+    /// Copies the contents that documents hold.
     fn contents(&self, builder: &mut Builder, held: Sorter<2>, postings: &mut Sorter<2>) -> Result<()> {
         let mut held = held.finish()?.peekable();
-        let mut copied = IdSet::new();
         self.frames.records(self.damaged, Kind::Contents, self.memory / 8, |id, bytes| {
             let Some(record) = self.readable(id, bytes) else { return Ok(()) };
-            if let Some(passage) = record.passage {
-                if copied.contains(passage.parent) {
-                    builder.content(ContentId(id), &record)?;
-                    post_content(&self.indexing, &record, |address| postings.push([address.bits(), id]))?;
-                }
-                return Ok(());
-            }
             let mut holders = IdSet::new();
             while let Some(pair) = held.next_if(|pair| pair.as_ref().map_or(true, |pair| pair[0] <= id)) {
                 let [content, document] = pair?;
@@ -212,7 +204,6 @@ impl Salvaging<'_> {
                 }
             }
             let Some(founder) = holders.min() else { return Ok(()) };
-            copied.insert(id);
             builder.content(ContentId(id), &ContentRecord { founder, ..record.clone() })?;
             builder.hold(ContentId(id), holders)?;
             post_content(&self.indexing, &record, |address| postings.push([address.bits(), id]))

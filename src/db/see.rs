@@ -59,7 +59,7 @@ impl Database {
                 job.into_iter().map(|visit| batch.visit(visit, options)).collect()
             })
         };
-        let begun = jobs(visits, |_| 1).into_iter().map(begin).collect::<Result<_>>()?;
+        let begun = jobs(visits).into_iter().map(begin).collect::<Result<_>>()?;
         Ok(Seeing { db: self, begun })
     }
 }

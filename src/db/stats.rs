@@ -17,8 +17,6 @@ pub struct Stats {
     pub documents: u64,
     /// Living contents: distinct texts.
     pub contents: u64,
-    /// Windows of long texts that are indexed by themselves.
-    pub indexed_passages: u64,
     /// Clusters, those of one document among them: what is left when each keeps one.
     pub clusters: u64,
     /// Contents that no document holds and that compaction will drop.
@@ -140,7 +138,6 @@ impl Database {
         Ok(Stats {
             documents: view.counters.documents,
             contents: view.counters.contents,
-            indexed_passages: view.counters.passages,
             clusters: self.count_clusters(&view)?,
             dead_contents: view.marks.dead.len(),
             removed_documents: view.marks.removed.len(),
@@ -212,10 +209,9 @@ mod tests {
 
     #[test]
     fn counters_beyond_all_are_damage() {
-        let all: [fn(&mut Counters) -> &mut u64; 7] = [
+        let all: [fn(&mut Counters) -> &mut u64; 6] = [
             |counters| &mut counters.documents,
             |counters| &mut counters.contents,
-            |counters| &mut counters.passages,
             |counters| &mut counters.document_bytes,
             |counters| &mut counters.content_bytes,
             |counters| &mut counters.bounded,

@@ -10,7 +10,6 @@ use crate::id::{ClusterId, ContentId, DocId};
 use crate::index::term::Address;
 use crate::sketch::{EditSignature, Sample};
 use crate::store::disk::{Disk, FileDisk};
-use crate::store::pages::OLDEST_VERSION;
 use crate::store::postings::IdSet;
 use crate::store::record::ContentRecord;
 use crate::store::salvage;
@@ -39,7 +38,7 @@ pub struct Verified {
     pub pages: u64,
     /// Living documents that were checked.
     pub documents: u64,
-    /// Living contents that were checked, passages among them.
+    /// Living contents that were checked.
     pub contents: u64,
     /// Index entries that were read.
     pub entries: u64,
@@ -86,7 +85,7 @@ impl Database {
     pub fn verify_at(path: impl AsRef<Path>, options: Options, deep: bool) -> Result<Verified> {
         let options = Options { read_only: true, ..options };
         let disk: Arc<dyn Disk> = Arc::new(FileDisk::open_read_only(path.as_ref())?);
-        match Database::load(disk.clone(), options, OLDEST_VERSION, path.as_ref()) {
+        match Database::load(disk.clone(), options, path.as_ref()) {
             Ok(db) => db.verify(deep),
             Err(error @ Error::Corrupt { .. }) => {
                 let mut verified = Verified { deep, ..Verified::default() };
@@ -148,7 +147,6 @@ impl Verified {
     }
 
     fn check_contents(&mut self, db: &Database, view: &View, living: &mut IdSet) -> Result<()> {
-        let (mut contents, mut passages) = (0, 0);
         let mut last: Option<u64> = None;
         view.contents_from(0, |id, record| {
             if last.replace(id).is_some_and(|last| last >= id) {
@@ -159,24 +157,16 @@ impl Verified {
             }
             living.insert(id);
             self.contents += 1;
-            if record.passage.is_some() {
-                passages += 1
-            } else {
-                contents += 1
-            }
             if let Err(error) = check_sketches(db.params(), &record) {
                 self.damage(format!("content {id}"), error);
             }
             Ok(())
         })?;
         let counters = &view.counters;
-        if (contents, passages) != (counters.contents, counters.passages) {
+        if self.contents != counters.contents {
             self.damage(
                 "contents",
-                format!(
-                    "there are {contents} and {passages} passages, counted were {} and {}",
-                    counters.contents, counters.passages
-                ),
+                format!("there are {}, counted were {}", self.contents, counters.contents),
             );
         }
         if last.is_some_and(|last| last >= counters.next_content) {
@@ -211,7 +201,7 @@ impl Verified {
         let mut held = 0;
         view.contents_from(0, |id, record| {
             claims.below(id.into(), |claim| self.unknown(claim))?;
-            if !living.contains(id) || record.passage.is_some() {
+            if !living.contains(id) {
                 return Ok(());
             }
             let (content, founder) = (ContentId(id), DocId(record.founder));

@@ -37,21 +37,18 @@ impl Indexing {
 
     /// Every address of a content that the file keeps these sketches of.
     pub fn addresses(&self, indexed: Indexed) -> impl Iterator<Item = Address> {
-        let hash = indexed.hash.map(Self::content);
+        let hash = std::iter::once(Self::content(indexed.hash));
         let bands = indexed.signature.into_iter().flat_map(|signature| self.bands.addresses(signature));
         let tables = indexed.simhash.into_iter().flat_map(|simhash| self.tables.addresses(simhash));
         let posted = indexed.sample.filter(|_| self.containment).map_or(&[][..], Sample::posted);
-        hash.into_iter()
-            .chain(bands)
-            .chain(tables)
-            .chain(posted.iter().map(|&value| Self::sample_value(value)))
+        hash.chain(bands).chain(tables).chain(posted.iter().map(|&value| Self::sample_value(value)))
     }
 }
 
-/// The sketches of a content that feed the index; a passage has a sample only.
-#[derive(Clone, Copy, Debug, Default)]
+/// The sketches of a content that feed the index.
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Indexed<'a> {
-    pub hash: Option<&'a ContentHash>,
+    pub hash: &'a ContentHash,
     pub sample: Option<&'a Sample>,
     pub signature: Option<&'a Signature>,
     pub simhash: Option<Simhash>,

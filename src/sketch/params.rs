@@ -24,8 +24,6 @@ pub struct SketchParams {
     pub weights: Weights,
     /// Compression rate and neighbourhood of the edit signature; `100:4` by default.
     pub edit: EditParams,
-    /// Also sketch windows of this many tokens, 16 to 65,536; of one less when it is odd.
-    pub passages: Option<u32>,
     /// What of an HTML page is its text; the main content by default. A sketcher takes texts: who reads pages sees to it.
     pub html: Extraction,
     /// Draws the Rabin polynomial and the permutations.
@@ -54,7 +52,6 @@ impl Default for SketchParams {
             simhash: shingling(2),
             weights: Weights::Tf,
             edit: EditParams::default(),
-            passages: None,
             html: Extraction::default(),
             seed: 1,
         }
@@ -75,9 +72,6 @@ impl SketchParams {
         };
         within("sample", self.sample, 16, 65_536)?;
         within("minhashes", self.minhashes, 1, 4_096)?;
-        if let Some(tokens) = self.passages {
-            within("passages", tokens as usize, 16.max(2 * self.shingle.width() as usize), 65_536)?;
-        }
         let bytes = [self.shingle, self.simhash].map(|shingling| shingling.unit() == Unit::Bytes);
         if bytes[0] != bytes[1] {
             return Err(Error::invalid(

@@ -36,7 +36,7 @@ pub struct PortableSketch {
 }
 
 impl PortableSketch {
-    /// The portable form of a sketch; its passages stay behind, a query does not need them.
+    /// The portable form of a sketch.
     pub fn new(key: String, params: &SketchParams, sketch: &Sketch) -> Self {
         PortableSketch {
             key,
@@ -74,7 +74,6 @@ impl PortableSketch {
             signature: signature.map(|bytes| Signature::decode(&bytes)),
             simhash: simhash.map(Simhash),
             edit: self.edit.as_deref().map(|edit| EditSignature::decode(&bytes(edit)?)).transpose()?,
-            passages: Vec::new(),
         })
     }
 }

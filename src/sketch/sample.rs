@@ -106,17 +106,6 @@ impl Sample {
         self.below(WHOLE >> level)
     }
 
-    /// The sample of two texts put together, of at most `size` values.
-    pub(crate) fn union(&self, other: &Sample, size: usize) -> Sample {
-        let bound = self.bound.min(other.bound);
-        let mut values = [self.below(bound), other.below(bound)].concat();
-        values.sort_unstable();
-        values.dedup();
-        let bound = values.get(size).copied().unwrap_or(bound);
-        values.truncate(size);
-        Sample { bound, values }
-    }
-
     /// The values below `end`.
     pub(crate) fn below(&self, end: u64) -> &[u64] {
         &self.values[..self.values.partition_point(|&value| value < end)]

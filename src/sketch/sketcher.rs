@@ -3,7 +3,6 @@
 use super::edit::{EditBuilder, EditSignature};
 use super::occurrence::Occurrences;
 use super::params::{SketchParams, Weights};
-use super::passage::{Passage, Windows};
 use super::retained::Retained;
 use super::sample::Sample;
 use super::signature::{Bins, Signature};
@@ -37,8 +36,6 @@ pub struct Sketch {
     pub simhash: Option<Simhash>,
     /// The edit signature; `None` of a text without characters.
     pub edit: Option<EditSignature>,
-    /// The windows of a long text, when the parameters ask for them.
-    pub passages: Vec<Passage>,
 }
 
 /// Makes sketches, one text after another, with buffers that are kept between texts.
@@ -75,7 +72,6 @@ pub struct Sketcher {
     bins: Bins,
     votes: Votes,
     edit: EditBuilder,
-    windows: Option<Windows>,
     batch: Batch,
 }
 
@@ -127,9 +123,6 @@ impl Sketcher {
             bins: Bins::new(params.minhashes, key(2)),
             votes: Votes::default(),
             edit: EditBuilder::new(params.edit, key(4)),
-            windows: params
-                .passages
-                .map(|tokens| Windows::new(tokens as usize, params.shingle.width() as usize, params.sample)),
             batch: Batch::default(),
             rabin,
         })
@@ -172,7 +165,6 @@ impl Sketcher {
             signature: self.bins.finish(hashes),
             simhash: self.votes.finish(),
             edit: self.edit.finish(),
-            passages: self.windows.as_mut().map(Windows::finish).unwrap_or_default(),
         };
         self.retained.clear();
         self.hasher.reset();
@@ -247,9 +239,6 @@ impl Sketcher {
         hashes.clear();
         mixing::keyed(fingerprints, self.key, hashes);
         self.retained.extend(hashes);
-        if let Some(windows) = &mut self.windows {
-            hashes.iter().for_each(|&hash| windows.push(hash));
-        }
         self.bins.extend(hashes);
     }
 

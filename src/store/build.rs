@@ -68,10 +68,7 @@ impl<'f> Builder<'f> {
 
     /// The next content. Ids ascend.
     pub fn content(&mut self, id: ContentId, record: &ContentRecord) -> Result<()> {
-        match record.passage {
-            Some(_) => self.counters.passages += 1,
-            None => self.counters.contents += 1,
-        }
+        self.counters.contents += 1;
         self.counters.next_content = self.counters.next_content.max(id.0 + 1);
         self.contents.push(id.0, record.encode(id.0));
         self.write(RECORD_BYTES)
@@ -122,7 +119,7 @@ impl<'f> Builder<'f> {
         let Counters { next_content, next_document, .. } = self.counters;
         let contents = (self.contents.first.unwrap_or(next_content), next_content);
         let documents = (self.documents.first.unwrap_or(next_document), next_document);
-        let level = level(self.counters.contents + self.counters.passages);
+        let level = level(self.counters.contents);
         let mut run = RunRecord::empty(level, contents, documents);
         if [contents, documents].iter().any(|(first, end)| end - first > u64::from(u32::MAX)) {
             return Err(Error::invalid(

@@ -4,7 +4,7 @@ use super::beside;
 use super::disk::Disk;
 use super::frame::{Frame, Kind, Label, frames};
 use super::overlay::Overlay;
-use super::pages::{FORMAT_VERSION, MOST_COPY, SealedFile};
+use super::pages::{MOST_COPY, SealedFile};
 use super::record::Counters;
 use super::tables::{self, Doing};
 use crate::error::{Error, Result};
@@ -72,10 +72,9 @@ impl StoreFile {
         beside::create(path, |disk| Self::create_on(Box::new(disk), birth, 1 << 20).map(|_| ()))
     }
 
-    /// Opens a database of format version `oldest` or later for writing, recovering it when its last writer did not close it.
-    pub fn open_writable(disk: Box<dyn Disk>, cache: usize, oldest: u32) -> Result<Self> {
+    /// Opens a database for writing, recovering it when its last writer did not close it.
+    pub fn open_writable(disk: Box<dyn Disk>, cache: usize) -> Result<Self> {
         let (sealed, superblock) = SealedFile::open(disk)?;
-        superblock.check_version(oldest)?;
         let sealed = Arc::new(sealed);
         let (mut redb, walked) = open_redb(sealed.clone(), cache, false, Path::new("the database"))?;
         let recovered = walked || sealed.is_unclean();
@@ -98,11 +97,10 @@ impl StoreFile {
         Ok(StoreFile { redb, id: superblock.id, recovered })
     }
 
-    /// Opens a database of format version `oldest` or later without ever writing to its disk.
-    pub fn open_read_only(disk: Box<dyn Disk>, cache: usize, oldest: u32, path: &Path) -> Result<Self> {
+    /// Opens a database without ever writing to its disk.
+    pub fn open_read_only(disk: Box<dyn Disk>, cache: usize, path: &Path) -> Result<Self> {
         let overlay = Overlay::over(disk).map_err(|error| Error::io("read the database file", error))?;
         let (sealed, superblock) = SealedFile::open(Box::new(overlay))?;
-        superblock.check_version(oldest)?;
         // redb may have nothing to repair and yet free pages may be torn.
         if sealed.is_unclean() {
             return Err(Error::NeedsRecovery(PathBuf::from(path)));
@@ -123,7 +121,7 @@ impl StoreFile {
     /// Moves pages together and cuts what is free off the end. redb commits this in one phase, which a crash may tear: only
     /// for a file that is not in its place yet.
     pub fn tighten(disk: Box<dyn Disk>, cache: usize) -> Result<()> {
-        let mut file = Self::open_writable(disk, cache, FORMAT_VERSION)?;
+        let mut file = Self::open_writable(disk, cache)?;
         file.redb
             .compact()
             .map_err(|error| match error {

@@ -6,11 +6,10 @@
 use super::record::{ContentRecord, DocumentRecord, piece, piece_if, put};
 use crate::error::{Error, Result};
 
-const PASSAGE: u8 = 1;
-const SIMHASH: u8 = 2;
-const SAMPLE: u8 = 4;
-const SIGNATURE: u8 = 8;
-const EDIT: u8 = 16;
+const SIMHASH: u8 = 1;
+const SAMPLE: u8 = 2;
+const SIGNATURE: u8 = 4;
+const EDIT: u8 = 8;
 
 /// Bytes of a content hash.
 const HASH: usize = 16;
@@ -36,17 +35,13 @@ impl<'a> ContentRecord<'a> {
 
     /// The stored form of the record of content `id`.
     pub fn encode(&self, id: u64) -> Vec<u8> {
-        let ContentRecord { hash, founder, bytes, passage, sample, signature, simhash, edit } = self;
-        let flags = flag(PASSAGE, *passage)
-            | flag(SIMHASH, *simhash)
-            | flag(SAMPLE, *sample)
-            | flag(SIGNATURE, *signature)
-            | flag(EDIT, *edit);
+        let ContentRecord { hash, founder, bytes, sample, signature, simhash, edit } = self;
+        let flags =
+            flag(SIMHASH, *simhash) | flag(SAMPLE, *sample) | flag(SIGNATURE, *signature) | flag(EDIT, *edit);
         let mut out = Vec::with_capacity(64);
         put(&mut out, (flags, hash));
         simhash.iter().for_each(|simhash| put(&mut out, simhash.to_le_bytes()));
         put(&mut out, (difference(id, *founder), bytes));
-        passage.iter().for_each(|passage| put(&mut out, passage));
         [*sample, *signature, *edit].iter().flatten().for_each(|sketch| put(&mut out, sketch));
         out
     }
@@ -67,7 +62,6 @@ impl<'a> ContentRecord<'a> {
             simhash: piece_if(has(SIMHASH), Self::WHAT, rest)?.map(u64::from_le_bytes),
             founder: number(id, piece(Self::WHAT, rest)?),
             bytes: piece(Self::WHAT, rest)?,
-            passage: piece_if(has(PASSAGE), Self::WHAT, rest)?,
             sample: piece_if(has(SAMPLE), Self::WHAT, rest)?,
             signature: piece_if(has(SIGNATURE), Self::WHAT, rest)?,
             edit: piece_if(has(EDIT), Self::WHAT, rest)?,
@@ -114,7 +108,6 @@ impl<'a> DocumentRecord<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::record::PassageRecord;
     use proptest::prelude::*;
 
     #[test]
@@ -123,7 +116,6 @@ mod tests {
             hash: [7; 16],
             founder: 1 << 40,
             bytes: 6500,
-            passage: Some(PassageRecord { parent: 9, first_token: 100, tokens: 200 }),
             sample: Some(b"sample"),
             signature: None,
             simhash: Some(u64::MAX),
@@ -151,7 +143,6 @@ mod tests {
             hash: [7; 16],
             founder: 1 << 30,
             bytes: 0,
-            passage: None,
             sample: None,
             signature: None,
             simhash: Some(u64::MAX),
@@ -165,7 +156,7 @@ mod tests {
     fn parts_that_are_not_known_and_bytes_too_many_are_corrupt() {
         let content = [&[0; 17][..], &[0, 0]].concat();
         assert!(ContentRecord::decode(0, &content).is_ok());
-        for (at, byte) in [(0, 32), (0, SIMHASH), (0, SAMPLE)] {
+        for (at, byte) in [(0, 16), (0, SIMHASH), (0, SAMPLE)] {
             let mut wrong = content.clone();
             wrong[at] = byte;
             assert!(ContentRecord::decode(0, &wrong).is_err(), "{byte}");

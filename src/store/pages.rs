@@ -14,7 +14,7 @@
 //! last sync. No crash leaves a header below that number. Bytes: `schema/format.md`, "Pages".
 
 use super::disk::Disk;
-use crate::error::{Error, Result};
+use crate::error::{Error, FormatVersion, Result};
 use crate::id::DatabaseId;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -25,7 +25,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 pub(super) const PAGE: usize = 4096;
 pub(super) const PAGES_IN_GROUP: u64 = 1024;
-const MAGIC: &[u8; 8] = b"sketchdb";
+/// A line end of each kind and the end of a DOS text: a file that was sent as text does not begin so, and no text does.
+const MAGIC: &[u8; 12] = b"sketchdb\r\n\x1a\n";
+/// Files of versions 0 and 1 begin with these eight bytes and their version.
+const OLD_MAGIC: &[u8; 8] = b"sketchdb";
 const SUPERBLOCK: &str = "superblock (page at byte 0)";
 /// The sector of the header page, and of the superblock: its crc is in its last four bytes.
 const SECTOR: usize = 512;
@@ -44,11 +47,9 @@ const HEADER_NUMBER: std::ops::Range<usize> = SECTOR - 8..SECTOR - 4;
 /// Crc pages kept in memory while unchanged: those of 8 GiB of file.
 const CACHED_GROUPS: usize = 2048;
 
-/// The version of the file format that this build writes.
-pub(crate) const FORMAT_VERSION: u32 = 1;
-/// The oldest version that can be read, to be written anew: 0 has the layout of 1 but for the superblock, and nothing was
-/// promised of it.
-pub(crate) const OLDEST_VERSION: u32 = 0;
+/// The version of the file format that this build reads and writes. Every change of the bytes raises the draft, until the
+/// version is released as draft 0.
+pub(crate) const FORMAT_VERSION: FormatVersion = FormatVersion { number: 2, draft: 1 };
 
 /// What a read found in place of what was written.
 #[derive(Debug)]
@@ -73,7 +74,7 @@ pub(super) fn broken(at: u64, what: &'static str) -> io::Error {
 /// The first page of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Superblock {
-    pub version: u32,
+    pub version: FormatVersion,
     pub id: DatabaseId,
 }
 
@@ -85,39 +86,46 @@ impl Superblock {
         place.copy_from_slice(copy);
         page[SECTOR..SECTOR + 4].copy_from_slice(&(copy.len() as u32).to_le_bytes());
         page[SECTOR + 4..COPY].copy_from_slice(&crc(u64::MAX, copy).to_le_bytes());
-        page[..8].copy_from_slice(MAGIC);
-        page[8..12].copy_from_slice(&self.version.to_le_bytes());
-        page[12..20].copy_from_slice(&self.id.0.to_le_bytes());
+        page[..12].copy_from_slice(MAGIC);
+        page[12..16].copy_from_slice(&self.version.number.to_le_bytes());
+        page[16..20].copy_from_slice(&self.version.draft.to_le_bytes());
+        page[20..28].copy_from_slice(&self.id.0.to_le_bytes());
         seal_sector(&mut page, u64::MAX);
         page
     }
 
     pub fn decode(page: &[u8; PAGE]) -> Result<Self> {
-        if &page[..8] != MAGIC {
-            return Err(Error::Incompatible {
-                name: "file".into(),
-                expected: "a sketchdb database".into(),
-                found: "something else (its first bytes are not `sketchdb`)".into(),
-            });
+        let number = |at: usize| u32::from_le_bytes(page[at..at + 4].try_into().expect("four bytes"));
+        let other = |found: FormatVersion| Err(Error::Version { found, known: FORMAT_VERSION });
+        if &page[..12] != MAGIC {
+            return match (&page[..8] == OLD_MAGIC, number(8)) {
+                (true, old @ (0 | 1)) => other(FormatVersion { number: old, draft: 0 }),
+                _ => Err(Error::Incompatible {
+                    name: "file".into(),
+                    expected: "a sketchdb database".into(),
+                    found: "something else (by its first bytes)".into(),
+                }),
+            };
         }
         let broken = || Error::corrupt(SUPERBLOCK, "its checksum does not hold");
         if !sector_holds(page, u64::MAX) {
             return Err(broken());
         }
-        let version = u32::from_le_bytes([page[8], page[9], page[10], page[11]]);
-        if version > FORMAT_VERSION {
-            return Err(Error::Version { found: version, known: FORMAT_VERSION });
+        let version = FormatVersion { number: number(12), draft: number(16) };
+        if version != FORMAT_VERSION {
+            return other(version);
         }
-        // Version 0 had no copy.
-        let rest_holds = match version {
-            0 => page[SECTOR..].iter().all(|&byte| byte == 0),
-            _ => Self::copy(page).is_some(),
-        };
-        if !rest_holds {
+        if Self::copy(page).is_none() {
             return Err(broken());
         }
-        let id = u64::from_le_bytes(page[12..20].try_into().expect("eight bytes"));
+        let id = u64::from_le_bytes(page[20..28].try_into().expect("eight bytes"));
         Ok(Superblock { version, id: DatabaseId(id) })
+    }
+
+    /// Whether a file that begins with these bytes is a database, of whatever version.
+    pub fn begins(bytes: &[u8]) -> bool {
+        let old = |rest: &[u8]| matches!(rest, [0 | 1, 0, 0, 0, ..]);
+        bytes.starts_with(MAGIC) || bytes.strip_prefix(OLD_MAGIC).is_some_and(old)
     }
 
     /// The copy in a page, which may be whole although the first sector is not.
@@ -127,14 +135,6 @@ impl Superblock {
         let (copy, zeros) = page[COPY..].split_at_checked(length)?;
         let holds = number(SECTOR + 4)? == crc(u64::MAX, copy) && zeros.iter().all(|&byte| byte == 0);
         holds.then_some(copy)
-    }
-
-    /// Refuses a file older than `oldest`.
-    pub fn check_version(self, oldest: u32) -> Result<()> {
-        match self.version < oldest {
-            true => Err(Error::Version { found: self.version, known: FORMAT_VERSION }),
-            false => Ok(()),
-        }
     }
 }
 
@@ -243,8 +243,8 @@ impl SealedFile {
             disk.read_at(physical(0), &mut header).map_err(reading)?;
         }
         // A sealed header behind other first bytes: they are not those of another kind of file.
-        if &page[..8] != MAGIC && sector_holds(&header, 0) {
-            return Err(Error::corrupt(SUPERBLOCK, "its first bytes are not `sketchdb`"));
+        if !Superblock::begins(&page) && sector_holds(&header, 0) {
+            return Err(Error::corrupt(SUPERBLOCK, "its first bytes are not those of a database"));
         }
         // Behind its first sector the superblock is cut with the file.
         if there < PAGE && sector_holds(&page, u64::MAX) {

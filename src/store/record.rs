@@ -76,20 +76,10 @@ pub(crate) struct ContentRecord<'a> {
     pub founder: u64,
     /// Bytes of the text.
     pub bytes: u64,
-    /// Of a passage: its parent content and place.
-    pub passage: Option<PassageRecord>,
     pub sample: Option<&'a [u8]>,
     pub signature: Option<&'a [u8]>,
     pub simhash: Option<u64>,
     pub edit: Option<&'a [u8]>,
-}
-
-/// Where in its parent a passage lies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
-pub(crate) struct PassageRecord {
-    pub parent: u64,
-    pub first_token: u64,
-    pub tokens: u64,
 }
 
 /// A document as it was when its record was written.
@@ -192,8 +182,6 @@ pub(crate) struct Counters {
     /// Documents and contents alive.
     pub documents: u64,
     pub contents: u64,
-    /// Passages alive.
-    pub passages: u64,
     /// Bytes of all records, those of the dead and removed among them.
     pub document_bytes: u64,
     pub content_bytes: u64,
@@ -216,9 +204,8 @@ impl Counters {
     pub fn check(&self) -> Result<()> {
         let ids = self.next_content | self.next_document;
         let bytes = self.content_bytes | self.document_bytes | self.bounded | self.next_run;
-        let alive = self.contents.saturating_add(self.passages);
         let possible = (ids >> 48, bytes >> 56) == (0, 0)
-            && alive <= self.next_content
+            && self.contents <= self.next_content
             && self.documents <= self.next_document;
         match possible {
             true => Ok(()),

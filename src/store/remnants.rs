@@ -59,7 +59,6 @@ mod tests {
     use crate::id::DatabaseId;
     use crate::store::disk::FileDisk;
     use crate::store::file::{Birth, StoreFile};
-    use crate::store::pages::FORMAT_VERSION;
     use crate::store::record::{Counters, RunRecord};
 
     const ROWS: u64 = 1000;
@@ -70,7 +69,7 @@ mod tests {
         let disk = || Box::new(FileDisk::new(disk.try_clone().expect("a temporary file"), "runs".as_ref()));
         let birth = Birth { id: DatabaseId(1), params: b"", known_answer: b"" };
         drop(StoreFile::create_on(disk(), birth, 1 << 20).expect("a new file"));
-        let file = StoreFile::open_writable(disk(), 1 << 20, FORMAT_VERSION).expect("the file");
+        let file = StoreFile::open_writable(disk(), 1 << 20).expect("the file");
         let commit = Commit::begin(&file, 1).expect("a commit");
         for number in [3, 7] {
             let write = |rows: &mut crate::store::run::RunWriter| {

@@ -5,7 +5,6 @@ use super::file::StoreFile;
 #[cfg(fuzzing)]
 use super::frame::Frame;
 use super::frame::{self, HEADER, MAGIC};
-use super::pages::OLDEST_VERSION;
 use super::tables::{self, Doing, RunRows};
 use crate::error::Result;
 use redb::{Key, ReadableTable, TableDefinition, Value, WriteTransaction};
@@ -16,7 +15,7 @@ pub type Change<'c> = &'c mut dyn FnMut(&str, &mut Vec<u8>) -> bool;
 
 /// Gives every row of every table to `change`, and commits what becomes of them; all checksums hold afterwards.
 pub fn rewrite(disk: Arc<dyn Disk>, change: Change) -> Result<()> {
-    let file = StoreFile::open_writable(Box::new(disk), 1 << 20, OLDEST_VERSION)?;
+    let file = StoreFile::open_writable(Box::new(disk), 1 << 20)?;
     let transaction = file.begin(true)?;
     let runs: Vec<u64> = keys(&transaction, tables::RUNS)?;
     names(&transaction, change)?;

@@ -42,7 +42,7 @@ pub(crate) fn check(
     ];
     clustered.into_iter().try_for_each(|(what, last)| below(contents, what, last))?;
     below(documents, "mark of the removed", marks.removed.max())?;
-    room("the dead", counters.contents + counters.passages, &marks.dead, contents)?;
+    room("the dead", counters.contents, &marks.dead, contents)?;
     room("the removed", counters.documents, &marks.removed, documents)
 }
 

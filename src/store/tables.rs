@@ -72,7 +72,6 @@ mod tests {
     use crate::id::DatabaseId;
     use crate::store::disk::FileDisk;
     use crate::store::file::{Birth, StoreFile};
-    use crate::store::pages;
     use redb::{Key, TableHandle, Value};
     use std::collections::BTreeSet;
 
@@ -122,8 +121,7 @@ mod tests {
         StoreFile::create_at(&path, Birth { id: DatabaseId(1), params: b"", known_answer: b"" })
             .expect("a new file");
         let disk = FileDisk::open_read_only(&path).expect("the file");
-        let file = StoreFile::open_read_only(Box::new(disk), 1 << 20, pages::FORMAT_VERSION, &path)
-            .expect("the file");
+        let file = StoreFile::open_read_only(Box::new(disk), 1 << 20, &path).expect("the file");
         let snapshot = file.snapshot().expect("a snapshot");
         let made: BTreeSet<String> =
             snapshot.list_tables().expect("its tables").map(|table| table.name().to_owned()).collect();

@@ -33,7 +33,7 @@ pub(crate) enum Class {
 }
 
 /// Code point ranges of the scripts written without spaces: Han, kana, bopomofo, Thai, Lao, Khmer, Myanmar, Yi
-/// (`schema/golden/v1/alone.txt`).
+/// (`schema/golden/alone.txt`).
 const ALONE: &[(u32, u32)] = &[
     (0x0E00, 0x0EFF),
     (0x1000, 0x109F),

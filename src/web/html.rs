@@ -10,7 +10,7 @@ use std::io::{self, Read};
 /// Elements whose content is no text of the page. All but templates hold plain characters: no tag within counts.
 pub const HIDDEN: [&[u8]; 7] =
     [b"script", b"style", b"title", b"noscript", b"iframe", b"noembed", b"noframes"];
-/// Elements that stand on lines of their own (`schema/golden/v1/blocks.txt`).
+/// Elements that stand on lines of their own (`schema/golden/blocks.txt`).
 const BLOCKS: [&str; 50] = [
     "address",
     "article",

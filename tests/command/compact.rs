@@ -32,7 +32,7 @@ fn the_file_is_smaller_and_its_line_says_so() {
 
 #[test]
 fn the_answers_are_the_same() {
-    for options in [&[][..], &["--clusters", "greedy"], &["--passages", "50"], &["--no-containment"]] {
+    for options in [&[][..], &["--clusters", "greedy"], &["--no-containment"]] {
         let (shell, documents) = shell(options);
         let before = shell.answers("db", &documents);
         shell.run(&["compact", "db"]).exits(0);

@@ -14,7 +14,6 @@ const OPTIONS: &[(&str, &str, &str, &str)] = &[
     ("--hamming-tables", "hamming_tables", "10", "4"),
     ("--weights", "weights", "one", "tf"),
     ("--edit", "edit", "50:8", "100:4"),
-    ("--passages", "passages", "100", "200"),
     ("--html", "html", "text", "raw"),
     ("--seed", "seed", "18446744073709551615", "1"),
 ];
@@ -57,10 +56,9 @@ fn options_without_a_value_are_named_as_they_are_given() {
     for (option, remedy) in [
         ("--labelled", "make another database"),
         ("--no-containment", "`sketchdb rebuild db --no-containment`"),
-        ("--passages=50", "make another database"),
     ] {
         let ran = shell.run(&["add", "db", "a.txt", option]).exits(4).gives_nothing();
-        ran.says(&format!("db was made without {}: ", option.split('=').next().unwrap())).says(remedy);
+        ran.says(&format!("db was made without {option}: ")).says(remedy);
     }
     shell
         .run(&["add", "db", "a.txt", "--shingle", "bytes:8"])

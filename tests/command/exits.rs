@@ -109,8 +109,7 @@ fn what_is_no_database_or_a_damaged_one_is_4() {
         for args in
             [&["stats", name][..], &["add", name, "a.txt"], &["query", name, "a.txt"], &["get", name, "a"]]
         {
-            let word =
-                format!("sketchdb: {name} is no sketchdb database (its first bytes are not `sketchdb`): ");
+            let word = format!("sketchdb: {name} is no sketchdb database (by its first bytes): ");
             shell.run(args).exits(4).gives_nothing().says(&word).says("the database is named first");
         }
         assert_eq!(std::fs::read(shell.path(name)).unwrap(), bytes, "{name} was left as it was");

@@ -21,7 +21,6 @@ const QUERY: &[&str] = &[
     "exact",
     "copies",
     "found_by",
-    "passage",
 ];
 const GET: &[&str] = &["key", "id", "first_seen", "last_seen", "cluster", "copies", "shingles", "bytes"];
 const STATS: &[&str] =
@@ -113,7 +112,6 @@ fn query_has_its_fields() {
             ("edit_raw", "share"),
             ("copies", "whole"),
             ("found_by", "list"),
-            ("passage", "null"),
         ],
     );
 }

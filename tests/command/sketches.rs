@@ -31,13 +31,13 @@ fn sketch(shell: &Shell, options: &[&str]) -> Ran {
 #[test]
 fn a_line_a_document_carries_every_parameter() {
     let shell = shell(&[]);
-    let lines = sketch(&shell, &["--seed", "7", "--weights", "one", "--passages", "100"]).json();
+    let lines = sketch(&shell, &["--seed", "7", "--weights", "one"]).json();
     let keys: Vec<&str> = lines.iter().map(|line| line["key"].as_str().unwrap()).collect();
     assert_eq!(keys, ["d0", "part", "apart", "none", "same"]);
     for line in lines {
         let expected = serde_json::json!({
             "shingle": "words:5", "sample": 256, "minhashes": 128, "labelled": false, "simhash": "words:2",
-            "weights": "one", "edit": "100:4", "passages": 100, "html": "main", "seed": 7
+            "weights": "one", "edit": "100:4", "html": "main", "seed": 7
         });
         assert_eq!(line["params"], expected);
         assert!(!line.to_string().contains("words of the text"));
@@ -115,8 +115,6 @@ fn sketches_of_other_parameters_are_refused_with_the_reason() {
     }
     sketch(&shell, &["--labelled"]);
     shell.run(&["query", "db", "--sketches", "sketches"]).exits(3).gives_nothing().says("labelled");
-    sketch(&shell, &["--passages", "100"]);
-    shell.run(&["query", "db", "--sketches", "sketches"]).exits(0);
 }
 
 #[test]

@@ -1,5 +1,5 @@
 //! Proves that every measure finds what it says, no more and no less: containment, agreement, edit distance, hamming, any,
-//! each confirmed by another, over every unit that texts are cut into, and passages of texts that change.
+//! each confirmed by another, over every unit that texts are cut into.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -11,4 +11,3 @@ mod adding;
 mod agreement;
 mod confirmed;
 mod units;
-mod updated;

@@ -81,7 +81,6 @@ impl Oracle {
             exact: measured.exact,
             copies: holders.len() as u64 - 1,
             found_by: measured.found_by,
-            passage: None,
         }
     }
 }

@@ -22,11 +22,11 @@ fn kinds() -> Vec<(SketchParams, Sketcher)> {
     let all = [
         default.clone(),
         SketchParams { labelled: true, weights: sketchdb::Weights::One, ..cut("words:1", "words:1") },
-        SketchParams { passages: Some(16), sample: 16, seed: 7, ..cut("words:2", "chars:3") },
+        SketchParams { sample: 16, seed: 7, ..cut("words:2", "chars:3") },
         SketchParams { minhashes: 1, ..cut("chars:3", "lines:1") },
         SketchParams { edit: "8:1".parse().unwrap(), ..cut("lines:2", "words:3") },
         SketchParams { sample: 16, edit: "8:64".parse().unwrap(), ..cut("words:64", "words:2") },
-        SketchParams { sample: 16, passages: Some(16), labelled: true, ..cut("words:1", "words:2") },
+        SketchParams { sample: 16, labelled: true, ..cut("words:1", "words:2") },
         cut("bytes:4", "bytes:2"),
     ];
     all.into_iter().map(|params| (params.clone(), Sketcher::new(&params).unwrap())).collect()

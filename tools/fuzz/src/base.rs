@@ -1,4 +1,4 @@
-//! A small database with something of everything: runs, a memtable, copies, near duplicates, passages, clusters, removals,
+//! A small database with something of everything: runs, a memtable, copies, near duplicates, clusters, removals,
 //! updates.
 
 use crate::MemoryDisk;
@@ -16,7 +16,7 @@ pub fn options(read_only: bool) -> Options {
 pub fn params() -> Params {
     Params {
         // Of this seed the first polynomial that is drawn will do: whoever opens a file draws it anew.
-        sketch: SketchParams { sample: 32, passages: Some(16), seed: 27, ..SketchParams::default() },
+        sketch: SketchParams { sample: 32, seed: 27, ..SketchParams::default() },
         ..Params::default()
     }
 }
