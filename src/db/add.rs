@@ -1,6 +1,6 @@
 //! `add`: what a document is to those already stored, and the storing of it.
 
-use super::batch::{Batch, Seen};
+use super::batch::Batch;
 use super::candidate::{Candidates, Search};
 use super::keep::Likeness;
 use super::measures::Measures;
@@ -10,6 +10,7 @@ use super::reader::Reader;
 use crate::error::{Error, Result};
 use crate::id::{ClusterId, ContentId, DocId};
 use crate::sketch::Sketch;
+use crate::store::record::Times;
 
 /// A document to add.
 #[derive(Clone, Debug)]
@@ -181,7 +182,7 @@ impl Batch<'_> {
         if let (Some((id, state)), Some((content, _))) = (&own, same)
             && state.content == content
         {
-            self.see(*id, state, *seen_at);
+            self.set_times(*id, state, state.times.seen(*seen_at));
             return Ok(Added::unchanged(*id, self.cluster(content)?));
         }
         let own_id = own.as_ref().map(|own| own.0);
@@ -201,16 +202,16 @@ impl Batch<'_> {
         let (id, content) = match own {
             _ if !stored => {
                 if let (Some(other), Some(state)) = (other, &of) {
-                    self.see(other.id, state, *seen_at);
+                    self.set_times(other.id, state, state.times.seen(*seen_at));
                 }
                 (None, of.as_ref().map(|of| of.content))
             }
             Some((id, state)) => {
-                let content = self.update(id, &state, sketch, same, *seen_at)?;
+                let content = self.update(id, &state, sketch, same, state.times.updated(*seen_at))?;
                 (Some(id), Some(content))
             }
             None => {
-                let (id, content) = self.insert(key, sketch, same, Seen::at(*seen_at))?;
+                let (id, content) = self.insert(key, sketch, same, Times::at(*seen_at))?;
                 (Some(id), Some(content))
             }
         };

@@ -22,7 +22,7 @@ use crate::store::document::StoredDocument;
 use crate::store::frame::Kind;
 use crate::store::marks::{Mark, Marks};
 use crate::store::postings::{self, IdSet};
-use crate::store::record::{Amendment, ContentRecord, Counters, DocumentRecord};
+use crate::store::record::{Amendment, ContentRecord, Counters, DocumentRecord, Times};
 use crate::store::view::View;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
@@ -53,20 +53,6 @@ pub(crate) struct Batch<'v> {
     candidates: CandidateCache,
     /// What the view is known not to have.
     pub absent: Absent,
-}
-
-/// When a document was seen, in seconds since 1970.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Seen {
-    pub first: Option<u64>,
-    pub last: Option<u64>,
-}
-
-impl Seen {
-    /// Once, at this time.
-    pub fn at(time: Option<u64>) -> Self {
-        Seen { first: time, last: time }
-    }
 }
 
 /// What a batch leaves behind once it is written.
@@ -118,13 +104,13 @@ impl<'v> Batch<'v> {
         key: &str,
         sketch: &Sketch,
         content: Option<(ContentId, DocId)>,
-        seen: Seen,
+        times: Times,
     ) -> Result<(DocId, ContentId)> {
         let document = DocId(self.counters.next_document);
         self.counters.next_document += 1;
         self.counters.documents += 1;
         let content = self.take_hold(document, sketch, content)?;
-        let record = DocumentRecord::new(key, content.0, seen.first, seen.last);
+        let record = DocumentRecord { key, content: content.0, times };
         self.documents.push((document.0, record.encode(document.0)));
         self.entries.push(Indexing::key(key), (document.0 - self.counters.unflushed_document) as u16);
         Ok((document, content))
@@ -137,12 +123,11 @@ impl<'v> Batch<'v> {
         state: &StoredDocument,
         sketch: &Sketch,
         content: Option<(ContentId, DocId)>,
-        seen: Option<u64>,
+        times: Times,
     ) -> Result<ContentId> {
         let content = self.take_hold(document, sketch, content)?;
         self.let_go(document, state.content)?;
-        let last_seen = state.last_seen.max(seen);
-        self.amendments.insert(document, Some(Amendment { content: content.0, last_seen }));
+        self.amendments.insert(document, Some(Amendment { content: content.0, times }));
         Ok(content)
     }
 
@@ -155,10 +140,10 @@ impl<'v> Batch<'v> {
         Ok(())
     }
 
-    /// Moves a document's last-seen time forward, never back.
-    pub fn see(&mut self, document: DocId, state: &StoredDocument, seen: Option<u64>) {
-        if seen > state.last_seen {
-            self.amendments.insert(document, Some(Amendment { content: state.content.0, last_seen: seen }));
+    /// Gives a document that keeps its text other times.
+    pub fn set_times(&mut self, document: DocId, state: &StoredDocument, times: Times) {
+        if times != state.times {
+            self.amendments.insert(document, Some(Amendment { content: state.content.0, times }));
         }
     }
 

@@ -36,7 +36,7 @@ impl Database {
                 next = Some(id.0);
                 return Ok(false);
             }
-            if document.last_seen.is_some_and(|seen| seen < before) {
+            if document.times.last_seen.is_some_and(|seen| seen < before) {
                 stale.push(id);
             }
             Ok(true)
@@ -51,7 +51,7 @@ impl Batch<'_> {
             return Ok(false);
         }
         let document = self.document(id)?;
-        match document.last_seen {
+        match document.times.last_seen {
             Some(seen) if seen < before => self.remove(id, &document).map(|()| true),
             _ => Ok(false),
         }

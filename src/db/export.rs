@@ -11,7 +11,7 @@ use super::reader::Reader;
 use crate::error::{Error, Result};
 use crate::id::{ClusterId, ContentId};
 use crate::sketch::portable::hex;
-use crate::store::record::ContentRecord;
+use crate::store::record::{Changed, ContentRecord, Times};
 use crate::store::view::View;
 use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
@@ -71,6 +71,44 @@ pub(super) struct DocumentLine {
     pub first_seen: Option<u64>,
     #[serde(deserialize_with = "given")]
     pub last_seen: Option<u64>,
+    /// Absent when the document never held another text.
+    #[serde(deserialize_with = "given")]
+    pub changed: Option<ChangedLine>,
+}
+
+/// When a document came to hold its text in place of another.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[serde(untagged)]
+pub(super) enum ChangedLine {
+    At(u64),
+    Unknown(Unknown),
+}
+
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Unknown {
+    Unknown,
+}
+
+impl From<Changed> for Option<ChangedLine> {
+    fn from(changed: Changed) -> Self {
+        match changed {
+            Changed::Never => None,
+            Changed::At(time) => Some(ChangedLine::At(time)),
+            Changed::Unknown => Some(ChangedLine::Unknown(Unknown::Unknown)),
+        }
+    }
+}
+
+impl DocumentLine {
+    pub fn times(&self) -> Times {
+        let changed = match self.changed {
+            None => Changed::Never,
+            Some(ChangedLine::At(time)) => Changed::At(time),
+            Some(ChangedLine::Unknown(_)) => Changed::Unknown,
+        };
+        Times { first_seen: self.first_seen, last_seen: self.last_seen, changed }
+    }
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -164,8 +202,9 @@ impl Database {
         view.living_documents(0, |id, document| {
             end.documents += 1;
             let (key, content) = (document.key, document.content.0);
-            let (first_seen, last_seen) = (document.first_seen, document.last_seen);
-            line(Line::Document(DocumentLine { id: id.0, key, content, first_seen, last_seen }))?;
+            let Times { first_seen, last_seen, changed } = document.times;
+            let changed = changed.into();
+            line(Line::Document(DocumentLine { id: id.0, key, content, first_seen, last_seen, changed }))?;
             Ok(true)
         })?;
         let counters = &view.counters;

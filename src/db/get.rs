@@ -45,8 +45,8 @@ impl Database {
         }
         Ok(Some(Stored {
             id,
-            first_seen: document.first_seen,
-            last_seen: document.last_seen,
+            first_seen: document.times.first_seen,
+            last_seen: document.times.last_seen,
             cluster: self.cluster_of_content(&view, document.content)?,
             copies: holders.len().saturating_sub(1),
             shingles,

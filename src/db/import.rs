@@ -255,8 +255,9 @@ impl<'p> Importing<'p> {
         let [high, low] = Term::wide_of_key(&document.key);
         push(&mut self.keys, [high, low, document.id])?;
         push(&mut self.postings, [Indexing::key(&document.key).bits(), document.id])?;
-        let DocumentLine { id, key, content, first_seen, last_seen } = &document;
-        builder.document(*id, &DocumentRecord::new(key, *content, *first_seen, *last_seen))
+        let record =
+            DocumentRecord { key: &document.key, content: document.content, times: document.times() };
+        builder.document(document.id, &record)
     }
 
     fn cluster(&mut self, cluster: ClusterLine, header: &Header) -> Result<()> {

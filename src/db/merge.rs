@@ -13,16 +13,17 @@ const AT_ONCE: usize = 4096;
 pub struct Merged {
     /// Keys that were not there.
     pub added: u64,
-    /// Keys that were there with another text and had been seen earlier: they hold the other's text now.
+    /// Keys that were there with another text, which had been seen earlier: they hold the other's text now.
     pub updated: u64,
-    /// Keys that were there with the same text, or had been seen as late.
+    /// Keys that were there with the same text, or with one that was seen later.
     pub kept: u64,
 }
 
 impl Database {
     /// Takes over the documents of a database with the same parameters. Of a key that both have, the text that was seen last
-    /// stays, this database's when both were seen at the same time. Numbers are given anew; what is alike across both
-    /// joins clusters.
+    /// stays, of two texts seen at the same time the one with the greater content hash, so that it does not matter which of the
+    /// two is merged into the other; the key was first seen at the earlier time of both. Numbers are given anew; what is
+    /// alike across both joins clusters.
     pub fn merge(&self, from: &Database, progress: Progress) -> Result<Merged> {
         self.params().check_same(from.params())?;
         let view = from.view();

@@ -1,12 +1,13 @@
 //! Documents that come with their sketches and their history: those of other databases.
 
-use super::batch::{Batch, Seen};
+use super::batch::Batch;
 use super::keep::Likeness;
 use super::reader::Reader;
 use crate::error::Result;
 use crate::id::ContentId;
 use crate::sketch::Sketch;
 use crate::store::document::StoredDocument;
+use crate::store::record::Times;
 use crate::store::view::View;
 
 /// A document of another database.
@@ -14,7 +15,7 @@ use crate::store::view::View;
 pub(super) struct Restored {
     pub key: String,
     pub sketch: Sketch,
-    pub seen: Seen,
+    pub times: Times,
 }
 
 /// What became of it.
@@ -23,7 +24,7 @@ pub(super) enum Outcome {
     Added,
     /// The key was there, and this one was seen later.
     Updated,
-    /// The key was there, with the same text or seen as late.
+    /// The key was there, with the same text or seen later.
     Kept,
 }
 
@@ -31,25 +32,32 @@ impl Restored {
     /// A living document with the sketches of its content.
     pub fn of(view: &View, document: StoredDocument) -> Result<Self> {
         let sketch = view.content(document.content, Sketch::of_record)?;
-        let seen = Seen { first: document.first_seen, last: document.last_seen };
-        Ok(Restored { key: document.key, sketch, seen })
+        Ok(Restored { key: document.key, sketch, times: document.times })
     }
 }
 
 impl Batch<'_> {
-    /// Takes a document over, unless its key is there and was seen as late.
+    /// Takes a document over. Of a key that is there, the text that was seen last stays, of two seen at one time the one with
+    /// the greater hash: the same, whichever database is merged into the other.
     pub(super) fn restore(&mut self, restored: &Restored) -> Result<Outcome> {
-        let Restored { key, sketch, seen } = restored;
+        let Restored { key, sketch, times } = restored;
         let own = self.find_document(key)?;
         let same = self.find_content(&sketch.hash)?;
         let (outcome, content) = match own {
             Some((id, state)) if same.is_some_and(|same| same.0 == state.content) => {
-                self.see(id, &state, seen.last);
+                self.set_times(id, &state, state.times.with_same_text(*times));
                 return Ok(Outcome::Kept);
             }
-            Some((_, state)) if seen.last <= state.last_seen => return Ok(Outcome::Kept),
-            Some((id, state)) => (Outcome::Updated, self.update(id, &state, sketch, same, seen.last)?),
-            None => (Outcome::Added, self.insert(key, sketch, same, *seen)?.1),
+            Some((id, state)) => {
+                let own = (state.times.last_seen, self.content(state.content, |record| Ok(record.hash))?);
+                if own > (times.last_seen, sketch.hash.0) {
+                    self.set_times(id, &state, state.times.in_place_of(*times));
+                    return Ok(Outcome::Kept);
+                }
+                let times = times.in_place_of(state.times);
+                (Outcome::Updated, self.update(id, &state, sketch, same, times)?)
+            }
+            None => (Outcome::Added, self.insert(key, sketch, same, *times)?.1),
         };
         if same.is_none() {
             let likeness = Likeness::of(self.params);

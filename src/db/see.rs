@@ -45,8 +45,8 @@ impl Seeing<'_> {
 
 impl Database {
     /// Begins to add each page with the text of the document that it is the same as, after all that was begun before, and as if the
-    /// text had come. What is not stored is not added, nor what is the same as a text of another document that was replaced since
-    /// (which compaction forgets).
+    /// text had come. What is not stored is not added, nor what is the same as a text of another document that was replaced
+    /// since.
     pub fn see_later(&self, visits: Vec<Visit>, options: impl Into<AddOptions>) -> Result<Seeing<'_>> {
         let options = options.into();
         options.check(self.params())?;
@@ -71,7 +71,7 @@ impl Batch<'_> {
         let meant = match of.filter(|of| *of != key) {
             None => own,
             Some(of) => self.find_document(&of)?.filter(|(_, other)| {
-                other.has_text_of(of_date) || own.is_some_and(|(_, own)| own.content == other.content)
+                other.times.has_text_of(of_date) || own.is_some_and(|(_, own)| own.content == other.content)
             }),
         };
         let Some((_, state)) = meant else { return Ok(None) };

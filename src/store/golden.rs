@@ -7,7 +7,8 @@ use super::frame::{Frame, Kind, Label, frames};
 use super::pages::{self, FORMAT_VERSION, Superblock};
 use super::postings::{self, IdSet};
 use super::record::{
-    Amendment, ContentRecord, Counters, DocumentRecord, Input, RepresentativeRecord, RunRecord,
+    Amendment, Changed, ContentRecord, Counters, DocumentRecord, Input, RepresentativeRecord, RunRecord,
+    Times,
 };
 use crate::error::Result;
 use crate::id::DatabaseId;
@@ -130,11 +131,15 @@ fn content_records() {
 
 #[test]
 fn document_records() {
-    let document =
-        DocumentRecord { key: "clé", content: 300, first_seen: Some(1_700_000_000), last_seen: None };
+    let times = Times {
+        first_seen: Some(1_700_000_000),
+        last_seen: Some(1_700_000_000),
+        changed: Changed::At(1_700_000_000),
+    };
+    let document = DocumentRecord { key: "clé", content: 300, times };
     let bytes = stored(
         "document",
-        "Document record: 310, key clé, content 300, first seen 1700000000",
+        "Document record: 310, key clé, content 300, first and last seen 1700000000, and changed then",
         &document.encode(310),
     );
     assert_eq!(DocumentRecord::decode(310, &bytes).expect("a record"), document);
@@ -142,8 +147,10 @@ fn document_records() {
 
 #[test]
 fn amendments() {
-    let amendment = Amendment { content: 65_536, last_seen: Some(250) };
-    let bytes = stored("amendment", "Amendment: content 65536, last seen 250", &amendment.encode());
+    let times = Times { first_seen: None, last_seen: Some(250), changed: Changed::At(249) };
+    let amendment = Amendment { content: 65_536, times };
+    let bytes =
+        stored("amendment", "Amendment: content 65536, last seen 250, changed 249", &amendment.encode());
     assert_eq!(Amendment::decode(&bytes).expect("a record"), amendment);
 }
 

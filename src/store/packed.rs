@@ -3,7 +3,7 @@
 //! A content and the document that brought it mostly have almost the same number, so that the difference takes one byte where
 //! the number takes five. Bytes: `schema/format.md`, "Records".
 
-use super::record::{ContentRecord, DocumentRecord, piece, piece_if, put};
+use super::record::{Changed, ContentRecord, DocumentRecord, Times, piece, piece_if, put};
 use crate::error::{Error, Result};
 
 const SIMHASH: u8 = 1;
@@ -15,7 +15,10 @@ const EDIT: u8 = 8;
 const HASH: usize = 16;
 
 const FIRST_SEEN: u8 = 1;
+/// The last time is left out where it is the first.
 const LAST_SEEN: u8 = 2;
+const CHANGED: u8 = 4;
+const CHANGED_UNKNOWN: u8 = 8;
 
 /// The bit of a part when it is there.
 fn flag<T>(bit: u8, part: Option<T>) -> u8 {
@@ -80,11 +83,17 @@ impl<'a> DocumentRecord<'a> {
 
     /// The stored form of the record of document `id`.
     pub fn encode(&self, id: u64) -> Vec<u8> {
-        let DocumentRecord { key, content, first_seen, last_seen } = self;
+        let DocumentRecord { key, content, times: Times { first_seen, last_seen, changed } } = self;
         let mut out = Vec::with_capacity(24 + key.len());
-        let flags = flag(FIRST_SEEN, *first_seen) | flag(LAST_SEEN, *last_seen);
+        let last_seen = last_seen.filter(|_| last_seen != first_seen);
+        let (changed_bit, changed) = match changed {
+            Changed::Never => (0, None),
+            Changed::At(time) => (CHANGED, Some(*time)),
+            Changed::Unknown => (CHANGED_UNKNOWN, None),
+        };
+        let flags = flag(FIRST_SEEN, *first_seen) | flag(LAST_SEEN, last_seen) | changed_bit;
         put(&mut out, (flags, difference(id, *content)));
-        [*first_seen, *last_seen].iter().flatten().for_each(|seen| put(&mut out, seen));
+        [*first_seen, last_seen, changed].iter().flatten().for_each(|time| put(&mut out, time));
         out.extend(key.as_bytes());
         out
     }
@@ -93,13 +102,19 @@ impl<'a> DocumentRecord<'a> {
     pub fn decode(id: u64, bytes: &'a [u8]) -> Result<Self> {
         let rest = &mut &*bytes;
         let flags: u8 = piece(Self::WHAT, rest)?;
-        if flags > FIRST_SEEN | LAST_SEEN {
-            return Err(Error::corrupt(Self::WHAT, "it has a part that is not known"));
-        }
+        let content = number(id, piece(Self::WHAT, rest)?);
+        let mut time = |bit: u8| piece_if(flags & bit != 0, Self::WHAT, rest);
+        let first_seen = time(FIRST_SEEN)?;
+        let last_seen = time(LAST_SEEN)?.or(first_seen);
+        let changed = match (flags >> 2, time(CHANGED)?) {
+            (0, None) => Changed::Never,
+            (1, Some(time)) => Changed::At(time),
+            (2, None) => Changed::Unknown,
+            _ => return Err(Error::corrupt(Self::WHAT, "it has a part that is not known")),
+        };
         Ok(DocumentRecord {
-            content: number(id, piece(Self::WHAT, rest)?),
-            first_seen: piece_if(flags & FIRST_SEEN != 0, Self::WHAT, rest)?,
-            last_seen: piece_if(flags & LAST_SEEN != 0, Self::WHAT, rest)?,
+            content,
+            times: Times { first_seen, last_seen, changed },
             key: std::str::from_utf8(rest).map_err(|error| Error::corrupt(Self::WHAT, error))?,
         })
     }
@@ -121,19 +136,23 @@ mod tests {
             simhash: Some(u64::MAX),
             edit: Some(b""),
         };
-        let document = DocumentRecord {
-            key: "schlüssel",
-            content: 300,
-            first_seen: Some(1_700_000_000),
-            last_seen: None,
-        };
+        let seen = |first_seen, last_seen, changed| Times { first_seen, last_seen, changed };
+        let times = [
+            Times::default(),
+            seen(Some(1_700_000_000), Some(1_700_000_000), Changed::Never),
+            seen(Some(1), Some(1_700_000_000), Changed::At(7)),
+            seen(None, Some(0), Changed::Unknown),
+        ];
+        let documents = times.map(|times| DocumentRecord { key: "schlüssel", content: 300, times });
         for id in [0, 299, 300, 301, 1 << 40, u64::MAX] {
             for content in [content.clone(), ContentRecord { simhash: None, ..content.clone() }] {
                 let bytes = content.encode(id);
                 assert_eq!(ContentRecord::decode(id, &bytes).unwrap(), content);
                 assert_eq!(ContentRecord::simhash_of(&bytes), content.simhash);
             }
-            assert_eq!(DocumentRecord::decode(id, &document.encode(id)).unwrap(), document);
+            for document in &documents {
+                assert_eq!(&DocumentRecord::decode(id, &document.encode(id)).unwrap(), document);
+            }
         }
     }
 
@@ -148,7 +167,7 @@ mod tests {
             simhash: Some(u64::MAX),
             edit: None,
         };
-        let document = DocumentRecord { key: "key", content: 1 << 30, first_seen: None, last_seen: None };
+        let document = DocumentRecord { key: "key", content: 1 << 30, times: Times::default() };
         assert_eq!((content.encode(1 << 30).len(), document.encode((1 << 30) + 5).len()), (27, 5));
     }
 
@@ -163,7 +182,7 @@ mod tests {
         }
         assert!(ContentRecord::decode(0, &[&content[..], &[0]].concat()).is_err());
         assert!(DocumentRecord::decode(0, &[0, 0, b'a']).is_ok());
-        assert!(DocumentRecord::decode(0, &[4, 0, b'a']).is_err());
+        assert!([12, 16, 32].iter().all(|&flags| DocumentRecord::decode(0, &[flags, 0, 0, b'a']).is_err()));
         assert!(DocumentRecord::decode(0, &[0, 0, 0xFF]).is_err());
     }
 

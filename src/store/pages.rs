@@ -49,7 +49,7 @@ const CACHED_GROUPS: usize = 2048;
 
 /// The version of the file format that this build reads and writes. Every change of the bytes raises the draft, until the
 /// version is released as draft 0.
-pub(crate) const FORMAT_VERSION: FormatVersion = FormatVersion { number: 2, draft: 1 };
+pub(crate) const FORMAT_VERSION: FormatVersion = FormatVersion { number: 2, draft: 2 };
 
 /// What a read found in place of what was written.
 #[derive(Debug)]

@@ -87,25 +87,33 @@ pub(crate) struct ContentRecord<'a> {
 pub(crate) struct DocumentRecord<'a> {
     pub key: &'a str,
     pub content: u64,
-    /// Seconds since 1970.
-    pub first_seen: Option<u64>,
-    /// Seconds since 1970, when that is not the first time.
-    pub last_seen: Option<u64>,
+    pub times: Times,
 }
 
-impl<'a> DocumentRecord<'a> {
-    /// A document in a state; the last time is left out where it is the first.
-    pub fn new(key: &'a str, content: u64, first_seen: Option<u64>, last_seen: Option<u64>) -> Self {
-        DocumentRecord { key, content, first_seen, last_seen: last_seen.filter(|_| last_seen != first_seen) }
-    }
+/// When a document was seen, and since when it holds its text. Times are seconds since 1970.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Encode, Decode)]
+pub(crate) struct Times {
+    pub first_seen: Option<u64>,
+    pub last_seen: Option<u64>,
+    pub changed: Changed,
+}
+
+/// When a document came to hold its text in place of another; later ones are greater.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Encode, Decode)]
+pub(crate) enum Changed {
+    /// It was never seen to hold another.
+    #[default]
+    Never,
+    At(u64),
+    /// It held another, and nobody said when it changed.
+    Unknown,
 }
 
 /// What changed since a document's record was written: the newest state, not a difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
 pub(crate) struct Amendment {
     pub content: u64,
-    /// Seconds since 1970.
-    pub last_seen: Option<u64>,
+    pub times: Times,
 }
 stored!(Amendment, "amendment");
 
@@ -224,7 +232,8 @@ mod tests {
 
     #[test]
     fn bytes_too_few_or_too_many_are_corrupt() {
-        let bytes = Amendment { content: 1000, last_seen: Some(5) }.encode();
+        let times = Times { first_seen: None, last_seen: Some(5), changed: Changed::Unknown };
+        let bytes = Amendment { content: 1000, times }.encode();
         for wrong in [&bytes[..bytes.len() - 1], &[bytes.clone(), vec![0]].concat(), &[]] {
             assert!(matches!(Amendment::decode(wrong), Err(Error::Corrupt { .. })));
         }

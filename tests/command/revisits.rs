@@ -112,6 +112,39 @@ fn a_text_that_was_replaced_since_is_not_given() {
 }
 
 #[test]
+fn a_page_that_was_seen_again_since_is_current() {
+    let (a, b) = ("http://a.example/", "http://b.example/");
+    for seen_again in [false, true] {
+        let mut archive = vec![page(a, 1, "one"), page(a, 2, "two")];
+        archive.extend(seen_again.then(|| again(a, 3, a, 2, "200 OK")));
+        archive.push(again(b, 4, a, 2, "200 OK"));
+        let (shell, ran) = add("a.warc", archive.concat());
+        ran.exits(0);
+        let stored = shell.run(&["--json", "get", "db", b]);
+        assert_eq!(stored.code, 0, "seen again: {seen_again}: {stored:?}");
+    }
+}
+
+#[test]
+fn writing_a_file_anew_does_not_forget_when_a_text_changed() {
+    let (a, b) = ("http://a.example/", "http://b.example/");
+    let (shell, ran) = add("a.warc", [page(a, 1, "one"), page(a, 2, "two")].concat());
+    ran.exits(0);
+    shell.write("b.warc", again(b, 4, a, 1, "200 OK"));
+    std::fs::copy(shell.path("db"), shell.path("compacted")).unwrap();
+    shell.run(&["compact", "compacted"]).exits(0);
+    shell.write("lines", shell.run(&["export", "db"]).exits(0).out);
+    shell.run(&["import", "imported", "lines"]).exits(0);
+    shell.run(&["create", "merged"]).exits(0);
+    shell.run(&["merge", "merged", "db"]).exits(0);
+    for db in ["db", "compacted", "imported", "merged"] {
+        let ran = shell.run(&["--json", "add", db, "b.warc"]).exits(0);
+        ran.gives_nothing().says("1 revisits of pages that are not stored");
+        shell.run(&["get", db, b]).exits(1);
+    }
+}
+
+#[test]
 fn what_was_no_page_when_it_was_seen_again_is_passed_over() {
     let a = "http://a.example/";
     let archive = [page(a, 1, "one"), again(a, 2, a, 1, "302 Found"), again(a, 3, a, 1, "200 OK")];

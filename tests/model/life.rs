@@ -1,7 +1,7 @@
 //! A file written anew: without what is dead, with other parameters, from lines, with the documents of another.
 
 use super::common::disk::MemoryDisk;
-use super::oracle::Oracle;
+use super::oracle::{Holder, Oracle};
 use super::pair::{Leave, Pair};
 use sketchdb::{ClusterRule, Database, Document, Error, Merged, Options, Params};
 use std::path::Path;
@@ -77,14 +77,19 @@ impl Oracle {
             let document = Document { key, sketch: from.contents[other.content].sketch.clone(), seen_at };
             let own = self.keys.get(&document.key).copied();
             let same = self.texts.get(&document.sketch.hash.0).copied();
-            if let Some(own) = own
-                && (Some(self.documents[own].content) == same || seen_at <= self.documents[own].last_seen)
-            {
-                if Some(self.documents[own].content) == same {
+            let stays = own.is_some_and(|own| {
+                let Holder { content, last_seen, .. } = self.documents[own];
+                let hash = self.contents[content].sketch.hash.0;
+                Some(content) == same || (last_seen, hash) > (seen_at, document.sketch.hash.0)
+            });
+            if let Some(own) = own {
+                let earliest = [self.documents[own].first_seen, first_seen].into_iter().flatten().min();
+                self.documents[own].first_seen = earliest;
+                if stays {
                     self.see(own, seen_at);
+                    merged.kept += 1;
+                    continue;
                 }
-                merged.kept += 1;
-                continue;
             }
             let id = self.store(&document, own, same);
             match own {
