@@ -102,7 +102,9 @@ fn fill(path: &Path, count: u64, tables: usize, memory: usize) {
 fn sketch(blank: &Sketch, number: u64, simhash: u64) -> Sketch {
     let mut hash = [0xFF; 16];
     hash[..8].copy_from_slice(&Random(number ^ 1 << 50).next().to_le_bytes());
-    Sketch { hash: ContentHash(hash), simhash: Some(Simhash(simhash)), ..blank.clone() }
+    let mut sketch = blank.clone();
+    (sketch.hash, sketch.simhash) = (ContentHash(hash), Some(Simhash(simhash)));
+    sketch
 }
 
 fn peak() -> f64 {

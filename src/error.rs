@@ -51,9 +51,7 @@ pub enum Error {
     )]
     NeedsRecovery(PathBuf),
     /// Stored bytes are not what was written.
-    #[error(
-        "corrupt {at}: {what}; `sketchdb verify` names all damage, `sketchdb rebuild --salvage` saves what is whole"
-    )]
+    #[error("corrupt {at}: {what}")]
     Corrupt {
         /// The place: a page, a table row, a frame.
         at: String,

@@ -359,7 +359,7 @@ fn parameters(bytes: &[u8]) {
 fn portable(bytes: &[u8]) {
     let Ok(line) = serde_json::from_slice::<PortableSketch>(bytes) else { return };
     let Ok(sketch) = line.sketch() else { return };
-    let again = PortableSketch::new(line.key.clone(), &line.params, &sketch);
+    let again = PortableSketch::new(line.key.clone(), &line.params, &sketch).expect("its own parameters");
     let text = serde_json::to_vec(&again).expect("plain values");
     let read: PortableSketch = serde_json::from_slice(&text).expect("a stored form");
     assert_eq!((read.sketch().expect("sketches that were read"), &read.params), (sketch, &line.params));

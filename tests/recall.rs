@@ -1,7 +1,7 @@
 //! The permuted simhash tables, end to end: every document within the distance is found and none beyond, also when the
 //! distance is exactly the greatest.
 
-use sketchdb::{Database, Document, Measure, Options, Params, Policy, Query, Simhash, Sketch};
+use sketchdb::{Database, Document, Measure, Options, Params, Policy, Query, Simhash};
 
 fn mix(seed: u64) -> u64 {
     let z = (seed.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15)).rotate_left(29);
@@ -10,12 +10,9 @@ fn mix(seed: u64) -> u64 {
 
 /// A document whose simhash is given: its other sketches are those of a text of its own.
 fn with_simhash(db: &Database, number: u64, simhash: u64) -> Document {
-    let sketch: Sketch = db.sketch(format!("text number {number}")).unwrap();
-    Document {
-        key: number.to_string(),
-        sketch: Sketch { simhash: Some(Simhash(simhash)), ..sketch },
-        seen_at: None,
-    }
+    let mut sketch = db.sketch(format!("text number {number}")).unwrap();
+    sketch.simhash = Some(Simhash(simhash));
+    Document { key: number.to_string(), sketch, seen_at: None }
 }
 
 #[test]

@@ -45,7 +45,7 @@ pub fn run(verb: &Compare, common: &Common) -> Ended {
     let sketches: Vec<Option<Sketch>> =
         [&verb.a, &verb.b].into_iter().map(|path| read(path, &mut sketcher, &mut progress)).collect();
     let [Some(a), Some(b)] = &sketches[..] else { return Ok(Outcome::Inputs) };
-    let compared = compare(&params, a, b, STRIPS);
+    let compared = compare(&params, a, b, STRIPS)?;
     let mut output = Output::new();
     match common.json {
         true => output.json(&line(verb, &compared))?,

@@ -1,5 +1,6 @@
 //! How a verb ends: exit codes, and which wins when several hold.
 
+use crate::open::REMEDY;
 use crate::say::{say, visible};
 use sketchdb::Error;
 use std::process::ExitCode;
@@ -87,7 +88,11 @@ pub fn code(ended: Ended) -> ExitCode {
             Outcome::Database
         }
         Err(Stop::Failed(error)) => {
-            say(&format!("sketchdb: {}", visible(&error.to_string())));
+            let remedy = match &error {
+                Error::Corrupt { .. } => format!("; {REMEDY}"),
+                _ => String::new(),
+            };
+            say(&format!("sketchdb: {}{remedy}", visible(&error.to_string())));
             Outcome::of(&error)
         }
     };

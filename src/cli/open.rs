@@ -20,6 +20,10 @@ pub fn writing(path: &Path, common: &Common) -> Result<Database, Stop> {
     Database::open(path, options(common)).map_err(wrong_with(path))
 }
 
+/// What to do about damage.
+pub const REMEDY: &str =
+    "`sketchdb verify` names all damage, `sketchdb rebuild --salvage` saves what is whole";
+
 /// Says which database an error is about, where it does not say so itself.
 pub fn wrong_with(path: &Path) -> impl Fn(Error) -> Stop {
     let path = path.display().to_string();
@@ -27,9 +31,8 @@ pub fn wrong_with(path: &Path) -> impl Fn(Error) -> Stop {
         Error::Incompatible { name, .. } if name == "file" => Stop::Database(format!(
             "{path} is no sketchdb database (by its first bytes): the database is named first, inputs after it"
         )),
-        Error::Incompatible { .. } | Error::Version { .. } | Error::Corrupt { .. } => {
-            Stop::Database(format!("{path}: {error}"))
-        }
+        Error::Incompatible { .. } | Error::Version { .. } => Stop::Database(format!("{path}: {error}")),
+        Error::Corrupt { .. } => Stop::Database(format!("{path}: {error}; {REMEDY}")),
         _ => Stop::Failed(error),
     }
 }

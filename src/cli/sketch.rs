@@ -15,7 +15,7 @@ pub fn run(verb: &SketchArgs, common: &Common) -> Ended {
     let mut progress = Progress::new(common, Some(&verb.inputs));
     let portable = |sketched: Sketched| {
         let replaced = sketched.sketch.replaced;
-        (PortableSketch::new(sketched.key, &params, &sketched.sketch), replaced)
+        PortableSketch::new(sketched.key, &params, &sketched.sketch).map(|line| (line, replaced))
     };
     pipeline::run(
         &verb.inputs,
@@ -26,7 +26,8 @@ pub fn run(verb: &SketchArgs, common: &Common) -> Ended {
         portable,
         |event| {
             match event {
-                Event::Done((line, replaced)) => {
+                Event::Done(sketched) => {
+                    let (line, replaced) = sketched?;
                     progress.step(&meter);
                     progress.replaced(&line.key, replaced);
                     output.json(&line)?;

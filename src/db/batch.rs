@@ -17,6 +17,7 @@ use crate::index::indexing::{Indexed, Indexing};
 use crate::index::memtable::Memtable;
 use crate::index::term::{Address, Space};
 use crate::sketch::Sketch;
+use crate::sketch::params::SketchParamsId;
 use crate::store::commit::Commit;
 use crate::store::document::StoredDocument;
 use crate::store::frame::Kind;
@@ -87,6 +88,10 @@ impl<'v> Batch<'v> {
             absent: Absent::default(),
             entries: PendingEntries::new(sought, indexing.prefixes()),
         }
+    }
+
+    pub fn sketch_params(&self) -> SketchParamsId {
+        self.params.sketch.id()
     }
 
     pub fn indexing(&self) -> &'v Indexing {

@@ -9,7 +9,7 @@ use super::params::{ClusterRule, Params};
 use super::reader::Reader;
 use crate::error::Result;
 use crate::id::{ClusterId, ContentId, DocId};
-use crate::sketch::{Overlap, Sketch};
+use crate::sketch::{Overlap, Sample, Sketch};
 use crate::store::postings::IdSet;
 use crate::store::view::View;
 use std::collections::BTreeMap;
@@ -81,6 +81,12 @@ impl Database {
         Ok(Clusters { db: self, view, order, parts })
     }
 
+    /// Clusters that lost a member. Each is formed anew when it is next read: in the file, by a handle that may write, else
+    /// for as long as the handle is open.
+    pub fn unformed_clusters(&self) -> u64 {
+        self.view().marks.dirty.len()
+    }
+
     /// The cluster of a document, `None` when there is no such document.
     pub fn cluster_of(&self, key: &str) -> Result<Option<Cluster>> {
         let view = self.view_of(key)?;
@@ -146,6 +152,9 @@ impl Database {
     }
 
     fn form_again(&self, clusters: Vec<ClusterId>) -> Result<()> {
+        if clusters.is_empty() {
+            return Ok(());
+        }
         self.commit(0, false, move |batch| {
             // Another thread may have formed one anew meanwhile, or put it into another.
             let dirty = clusters.iter().filter(|cluster| batch.is_dirty(**cluster)).copied();
@@ -254,14 +263,22 @@ pub(super) fn groups(
     if !view.marks.dirty.contains(cluster.0) {
         return Ok(vec![(cluster, alive)]);
     }
-    // Nothing of this is written: whoever may write forms it anew in the file.
+    // Whoever may write forms it anew in the file. A reader has but one view: what it formed once stands.
+    let mut formed = db.formed();
+    if let Some(groups) = formed.get(&cluster).filter(|_| db.is_read_only()) {
+        return Ok(groups.clone());
+    }
     let mut batch = Batch::new(view, db.params(), db.indexing(), false);
     batch.form_again(cluster)?;
     let mut groups: BTreeMap<ClusterId, IdSet> = BTreeMap::new();
     for member in &alive {
         groups.entry(batch.cluster(ContentId(member))?).or_default().insert(member);
     }
-    Ok(groups.into_iter().collect())
+    let groups: Vec<(ClusterId, IdSet)> = groups.into_iter().collect();
+    if db.is_read_only() {
+        formed.insert(cluster, groups.clone());
+    }
+    Ok(groups)
 }
 
 /// Calls `each` with every cluster that has a living member, those of one content among them if `alone`.
@@ -315,8 +332,8 @@ fn cohesion(view: &View, params: &Params, id: ClusterId, contents: &[ContentId])
     let least = |least: Option<f64>, share: f64| Some(least.map_or(share, |least| least.min(share)));
     if let Some(representative) = clustering::representative(&view.clusters, id)? {
         return contents.iter().try_fold(None, |so_far, &content| {
-            let sketch = view.content(content, Sketch::of_record)?;
-            let share = Overlap::of(&sketch.sample, &representative.sample).resemblance();
+            let sample = view.content(content, |record| record.sample.map(Sample::decode).transpose())?;
+            let share = sample.and_then(|sample| Overlap::of(&sample, &representative.sample).resemblance());
             Ok(share.map_or(so_far, |share| least(so_far, share)))
         });
     }
@@ -325,7 +342,7 @@ fn cohesion(view: &View, params: &Params, id: ClusterId, contents: &[ContentId])
         ClusterRule::Greedy => ContentId(id.0),
         ClusterRule::Components => first,
     };
-    let sketch = view.content(top, Sketch::of_record)?;
+    let sketch = view.content(top, |record| Sketch::of_record(params.sketch.id(), record))?;
     let likeness = Likeness::of(params);
     contents.iter().try_fold(None, |so_far, &content| {
         let share = likeness.share(&measure(view, &sketch, content)?);

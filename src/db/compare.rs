@@ -1,5 +1,6 @@
 //! `compare`: every measure between two texts, and where they differ; no database is needed.
 
+use crate::error::Result;
 use crate::sketch::{EditContext, EditEstimate, Interval, Overlap, Sketch, SketchParams};
 
 /// How alike two texts are.
@@ -31,14 +32,15 @@ pub struct Compared {
     pub profile: Vec<f64>,
 }
 
-/// Compares two texts by their sketches, which must have been made with these parameters. `strips` is in how many parts the
-/// place of the differences is told.
-pub fn compare(params: &SketchParams, first: &Sketch, second: &Sketch, strips: usize) -> Compared {
+/// Compares two texts by their sketches; [`Error::Incompatible`](crate::Error::Incompatible) when one was not made with these
+/// parameters. `strips` is in how many parts the place of the differences is told.
+pub fn compare(params: &SketchParams, first: &Sketch, second: &Sketch, strips: usize) -> Result<Compared> {
+    [first, second].into_iter().try_for_each(|sketch| params.id().check(sketch.params))?;
     let overlap = Overlap::of(&first.sample, &second.sample);
     let edits = first.edit.as_ref().zip(second.edit.as_ref());
     let exact = first.hash == second.hash;
     let certain = Some(Interval { low: 1.0, high: 1.0 });
-    Compared {
+    Ok(Compared {
         exact,
         resemblance: overlap.resemblance().or(exact.then_some(1.0)),
         interval: if exact { certain } else { overlap.resemblance_interval() },
@@ -51,5 +53,5 @@ pub fn compare(params: &SketchParams, first: &Sketch, second: &Sketch, strips: u
         edit: edits.map(|(a, b)| params.edit.estimate(a, b)),
         context: edits.map(|(a, b)| params.edit.context(a, b)),
         profile: edits.map(|(a, b)| params.edit.profile(a, b, strips.max(1))).unwrap_or_default(),
-    }
+    })
 }

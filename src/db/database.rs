@@ -7,22 +7,25 @@ use super::params::Params;
 use super::shares::Shares;
 use super::writer::{Begun, Commits, FLUSH_CONTENTS, GROUP, PATIENCE, Pace, Writer};
 use crate::error::{Error, Result};
-use crate::id::DatabaseId;
+use crate::id::{ClusterId, DatabaseId};
 use crate::index::indexing::Indexing;
 use crate::index::memtable::{Memtable, packed};
 use crate::sketch::Sketcher;
+use crate::sketch::params::SketchParamsId;
 use crate::sketch::portable::hex;
 use crate::store::cache::Cache;
 use crate::store::disk::{Disk, FileDisk};
 use crate::store::file::{Birth, KNOWN_ANSWER, StoreFile};
 use crate::store::merging::Merging;
 use crate::store::pages::Superblock;
+use crate::store::postings::IdSet;
 use crate::store::remnants::Remnants;
 use crate::store::run::FilterBudget;
 use crate::store::view::View;
+use std::collections::HashMap;
 use std::io::Read;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Instant;
 
 /// What belongs to the process that opens a database, not to the file.
@@ -69,6 +72,7 @@ impl Default for Options {
 /// ```
 pub struct Database {
     params: Params,
+    sketch_params: SketchParamsId,
     indexing: Indexing,
     read_only: bool,
     memory: usize,
@@ -79,6 +83,8 @@ pub struct Database {
     commits: Commits,
     filters: Arc<FilterBudget>,
     sketchers: Mutex<Vec<Sketcher>>,
+    /// What clusters that lost a member fell apart into, under a reader.
+    formed: Mutex<HashMap<ClusterId, Vec<(ClusterId, IdSet)>>>,
     prototype: Sketcher,
     disk: Arc<dyn Disk>,
     // Last: the file closes after everything that reads it is gone.
@@ -172,6 +178,7 @@ impl Database {
         let recovered = file.was_recovered();
         let db = Database {
             prototype: Sketcher::new(&params.sketch)?,
+            sketch_params: params.sketch.id(),
             params,
             indexing,
             read_only: options.read_only,
@@ -183,6 +190,7 @@ impl Database {
             commits: Commits::new(GROUP, PATIENCE, Writer::new(merging, remnants)),
             filters,
             sketchers: Mutex::default(),
+            formed: Mutex::default(),
             disk,
             file,
         };
@@ -196,6 +204,11 @@ impl Database {
     /// The parameters that the file was made with.
     pub fn params(&self) -> &Params {
         &self.params
+    }
+
+    /// The digest of the parameters that its sketches are made with.
+    pub(crate) fn sketch_params(&self) -> SketchParamsId {
+        self.sketch_params
     }
 
     /// A sketcher for this database: one a thread, kept from text to text.
@@ -246,7 +259,11 @@ impl Database {
     pub fn add_later(&self, documents: Vec<Document>, options: impl Into<AddOptions>) -> Result<Adding<'_>> {
         let options = options.into();
         options.check(&self.params)?;
-        documents.iter().try_for_each(|document| check_key(&document.key))?;
+        self.view().counters.check_room()?;
+        documents.iter().try_for_each(|document| {
+            self.sketch_params.check(document.sketch.params)?;
+            check_key(&document.key)
+        })?;
         self.add_checked(documents, options)
     }
 
@@ -285,6 +302,10 @@ impl Database {
 
     pub(crate) fn show(&self, view: View) {
         *self.view.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(view);
+    }
+
+    pub(super) fn formed(&self) -> MutexGuard<'_, HashMap<ClusterId, Vec<(ClusterId, IdSet)>>> {
+        self.formed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn commits(&self) -> &Commits {

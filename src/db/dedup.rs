@@ -131,8 +131,10 @@ impl Dedup {
     }
 
     /// The next documents; what each is a duplicate of, `None` of those that are kept. Empty when nothing is decided before
-    /// everything has come.
+    /// everything has come. A sketch of other parameters than [`params`](Self::params) is
+    /// [`Error::Incompatible`](crate::Error::Incompatible), and nothing is decided.
     pub fn push(&mut self, documents: Vec<Document>) -> Result<Vec<Option<Duplicate>>> {
+        documents.iter().try_for_each(|document| self.kept.sketch_params().check(document.sketch.params))?;
         let Some(held) = &self.held else {
             return self.decide(documents);
         };
@@ -235,7 +237,8 @@ impl Dedup {
         for record in order {
             let [_, number] = record?;
             let document = view.document(DocId(number))?;
-            let sketch = view.content(document.content, Sketch::of_record)?;
+            let sketch =
+                view.content(document.content, |record| Sketch::of_record(held.sketch_params(), record))?;
             if let Some((id, duplicate)) = self.in_other(&sketch)? {
                 self.note(number, OTHER + same(duplicate.exact), id.0, duplicate.resemblance)?;
                 continue;
@@ -272,7 +275,7 @@ impl Dedup {
         for record in order {
             let [rank, number] = record?;
             let content = view.document(DocId(number))?.content;
-            let sketch = view.content(content, Sketch::of_record)?;
+            let sketch = view.content(content, |record| Sketch::of_record(held.sketch_params(), record))?;
             if let Some((id, duplicate)) = self.in_other(&sketch)? {
                 self.note(number, OTHER + same(duplicate.exact), id.0, duplicate.resemblance)?;
             } else {
@@ -291,7 +294,9 @@ impl Dedup {
                 }
                 _ => {
                     self.note(number, KEPT, 0, None)?;
-                    first = Some((cluster, number, view.content(content, Sketch::of_record)?));
+                    let sketch =
+                        view.content(content, |record| Sketch::of_record(held.sketch_params(), record))?;
+                    first = Some((cluster, number, sketch));
                 }
             }
         }

@@ -46,7 +46,7 @@ impl Batch<'_> {
 
     /// Puts a stored content into a cluster with contents before it, those of `among` if that is given.
     pub fn form_of_stored(&mut self, content: ContentId, among: Option<&IdSet>) -> Result<()> {
-        let sketch = self.content(content, Sketch::of_record)?;
+        let sketch = self.content(content, |record| Sketch::of_record(self.sketch_params(), record))?;
         let likeness = Likeness::of(self.params);
         let search = Search::again(self, self.indexing(), &sketch, content);
         let candidates = likeness.search(self.params, search)?.candidates()?;
@@ -142,8 +142,8 @@ impl Batch<'_> {
         let members = self.clustering.members(cluster)?;
         let mut samples = Vec::new();
         for member in members.iter().take(COUNTED as usize) {
-            let sample = |record: ContentRecord| Ok(Sketch::of_record(record)?.sample);
-            samples.extend(self.content_if_there(ContentId(member), sample)?);
+            let sample = |record: ContentRecord| record.sample.map(Sample::decode).transpose();
+            samples.extend(self.content_if_there(ContentId(member), sample)?.flatten());
         }
         Ok(most_popular(&samples, self.params.sketch.sample))
     }

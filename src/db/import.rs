@@ -16,7 +16,7 @@ use crate::store::beside;
 use crate::store::build::Builder;
 use crate::store::disk::{Disk, FileDisk};
 use crate::store::postings::IdSet;
-use crate::store::record::{ContentRecord, Counters, DocumentRecord};
+use crate::store::record::{ContentRecord, Counters, DocumentRecord, END_OF_IDS};
 use crate::store::sort::Sorter;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -64,7 +64,7 @@ impl Database {
             }
             _ => return Err(wrong(0, "it is not the first line of an export")),
         };
-        if (header.next_document | header.next_content) >> 48 != 0 {
+        if header.next_document.max(header.next_content) >= END_OF_IDS {
             return Err(wrong(0, "its numbers are beyond what a file can hold"));
         }
         let params =

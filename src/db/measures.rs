@@ -5,6 +5,7 @@ use super::reader::Reader;
 use crate::error::Result;
 use crate::id::{ContentHash, ContentId, DocId};
 use crate::sketch::meeting::Floor;
+use crate::sketch::params::SketchParamsId;
 use crate::sketch::{
     EditEstimate, EditParams, EditSignature, Interval, Overlap, Sample, Signature, Simhash, Sketch,
 };
@@ -15,7 +16,7 @@ use std::sync::Arc;
 
 impl Sketch {
     /// A stored content's sketches; those that the file does not keep are empty.
-    pub(crate) fn of_record(record: ContentRecord) -> Result<Sketch> {
+    pub(crate) fn of_record(params: SketchParamsId, record: ContentRecord) -> Result<Sketch> {
         let sample = record.sample.map(Sample::decode).transpose()?;
         Ok(Sketch {
             hash: ContentHash(record.hash),
@@ -25,6 +26,7 @@ impl Sketch {
             signature: record.signature.map(Signature::decode),
             simhash: record.simhash.map(Simhash),
             edit: record.edit.map(EditSignature::decode).transpose()?,
+            params,
         })
     }
 }

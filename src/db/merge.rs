@@ -30,7 +30,7 @@ impl Database {
         let mut merged = Merged::default();
         let (mut waiting, mut done) = (Vec::new(), 0);
         view.living_documents(0, |_, document| {
-            waiting.push(Restored::of(&view, document)?);
+            waiting.push(Restored::of(&view, from.sketch_params(), document)?);
             if waiting.len() >= AT_ONCE {
                 done += waiting.len() as u64;
                 self.take_over(std::mem::take(&mut waiting), &mut merged)?;
@@ -43,6 +43,7 @@ impl Database {
     }
 
     fn take_over(&self, some: Vec<Restored>, merged: &mut Merged) -> Result<()> {
+        self.view().counters.check_room()?;
         let outcomes = self.commit(some.len(), false, move |batch| {
             some.iter().map(|restored| batch.restore(restored)).collect::<Result<Vec<Outcome>>>()
         })?;

@@ -109,6 +109,7 @@ impl Database {
         mut each: impl FnMut(PairEvent) -> ControlFlow<B>,
     ) -> Result<(PairSummary, Option<B>)> {
         let verifier = Verifier::new(self, options.by, options.accept, &options.confirm)?;
+        options.ignore.iter().try_for_each(|common| common.check(self.sketch_params()))?;
         if matches!(verifier.by(), Measure::Resemblance(_)) {
             let bands = self.params().keep_sketches.signature;
             self.params().check_kept("pairs by resemblance", bands)?;
@@ -315,7 +316,8 @@ fn verify_part(
     let mut open: Option<(u64, Sketch)> = None;
     for &[later, earlier] in pairs {
         if open.as_ref().is_none_or(|open| open.0 != later) {
-            let sketch = view.content(ContentId(later), Sketch::of_record)?;
+            let sketch =
+                view.content(ContentId(later), |record| Sketch::of_record(verifier.sketch_params(), record))?;
             let without = common.map(|common| common.left_out_of_sketch(&sketch).into_owned());
             open = Some((later, without.unwrap_or(sketch)));
         }

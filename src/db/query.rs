@@ -11,6 +11,7 @@ use super::passing::{floor, passes};
 use super::reader::Reader;
 use crate::error::{Error, Result};
 use crate::id::{ContentId, DocId};
+use crate::sketch::params::SketchParamsId;
 use crate::sketch::{EditEstimate, Interval, Sketch};
 use crate::store::record::ContentRecord;
 use crate::store::view::View;
@@ -164,12 +165,15 @@ struct Accepted {
 }
 
 impl Database {
-    /// Finds the documents that a text is alike to. The sketch must have been made with this database's parameters.
+    /// Finds the documents that a text is alike to. A sketch of other parameters than this database's is
+    /// [`Error::Incompatible`].
     pub fn query(&self, sketch: &Sketch, query: &Query) -> Result<Answer> {
+        self.sketch_params().check(sketch.params)?;
         let by = query.by.unwrap_or_else(|| Likeness::of(self.params()).measure(self.params()));
         self.check(by)?;
         self.check_kept(by)?;
         query.confirm.iter().try_for_each(|confirm| confirm.check())?;
+        query.ignore.iter().try_for_each(|common| common.check(self.sketch_params()))?;
         let view = self.view();
         let without = query.ignore.as_ref().map(|common| common.left_out_of_sketch(sketch));
         let sketch = without.as_deref().unwrap_or(sketch);
@@ -338,6 +342,10 @@ impl<'a> Verifier<'a> {
 
     pub fn by(&self) -> Measure {
         self.by
+    }
+
+    pub fn sketch_params(&self) -> SketchParamsId {
+        self.db.sketch_params()
     }
 
     /// See [`Answer::expected_recall`].

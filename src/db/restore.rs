@@ -6,6 +6,7 @@ use super::reader::Reader;
 use crate::error::Result;
 use crate::id::ContentId;
 use crate::sketch::Sketch;
+use crate::sketch::params::SketchParamsId;
 use crate::store::document::StoredDocument;
 use crate::store::record::Times;
 use crate::store::view::View;
@@ -30,8 +31,8 @@ pub(super) enum Outcome {
 
 impl Restored {
     /// A living document with the sketches of its content.
-    pub fn of(view: &View, document: StoredDocument) -> Result<Self> {
-        let sketch = view.content(document.content, Sketch::of_record)?;
+    pub fn of(view: &View, params: SketchParamsId, document: StoredDocument) -> Result<Self> {
+        let sketch = view.content(document.content, |record| Sketch::of_record(params, record))?;
         Ok(Restored { key: document.key, sketch, times: document.times })
     }
 }

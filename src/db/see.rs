@@ -50,6 +50,7 @@ impl Database {
     pub fn see_later(&self, visits: Vec<Visit>, options: impl Into<AddOptions>) -> Result<Seeing<'_>> {
         let options = options.into();
         options.check(self.params())?;
+        self.view().counters.check_room()?;
         visits
             .iter()
             .flat_map(|visit| visit.of.iter().chain([&visit.key]))
@@ -75,7 +76,7 @@ impl Batch<'_> {
             }),
         };
         let Some((_, state)) = meant else { return Ok(None) };
-        let sketch = self.content(state.content, Sketch::of_record)?;
+        let sketch = self.content(state.content, |record| Sketch::of_record(self.sketch_params(), record))?;
         self.add(&Document { key, sketch, seen_at }, options).map(Some)
     }
 }

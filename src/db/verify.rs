@@ -106,8 +106,12 @@ impl Database {
         let mut verified = Verified { deep, ..Verified::default() };
         let disk = self.shared_disk();
         {
-            // Pages lie below every view: one that is just being written would look damaged.
+            // Pages lie below every view: one that is just being written would look damaged, and so would those whose seals
+            // wait for the next sync.
             let _nobody_commits = self.commits().state();
+            if !self.is_read_only() {
+                self.file().write_seals()?;
+            }
             verified.check_seals(&disk)?;
         }
         let mut living = IdSet::new();
@@ -157,8 +161,11 @@ impl Verified {
             }
             living.insert(id);
             self.contents += 1;
-            if let Err(error) = check_sketches(db.params(), &record) {
-                self.damage(format!("content {id}"), error);
+            match check_sketches(db.params(), &record) {
+                Err(Error::Corrupt { at, what }) => {
+                    self.damage(format!("content {id}"), format!("{at}: {what}"))
+                }
+                other => other?,
             }
             Ok(())
         })?;
@@ -204,23 +211,23 @@ impl Verified {
             if !living.contains(id) {
                 return Ok(());
             }
-            let (content, founder) = (ContentId(id), DocId(record.founder));
-            let mut of_founder = false;
-            claims.below(u128::from(id) + 1, |[content, document]| {
-                of_founder |= document == founder.0;
-                let known = match shared.contains(content) {
-                    true => view.holds(ContentId(content), founder, DocId(document))?,
-                    false => document == founder.0,
-                };
-                if known { Ok(()) } else { self.unknown([content, document]) }
-            })?;
-            if shared.contains(id) {
-                held += view.holders(content, founder)?.len();
-            } else {
-                held += 1;
-                if !of_founder {
-                    self.damage(format!("content {content}"), "it is not marked dead, and nobody holds it");
+            let founder = DocId(record.founder);
+            // Read once for all who say that they hold it: they may be a million.
+            let holders: IdSet = match shared.contains(id) {
+                true => view.holders(ContentId(id), founder)?,
+                false => std::iter::once(founder.0).collect(),
+            };
+            held += holders.len();
+            let mut claimed = 0;
+            claims.below(u128::from(id) + 1, |[content, document]| match holders.contains(document) {
+                true => {
+                    claimed += 1;
+                    Ok(())
                 }
+                false => self.unknown([content, document]),
+            })?;
+            if claimed == 0 {
+                self.damage(format!("content {id}"), "it is not marked dead, and nobody holds it");
             }
             Ok(())
         })?;
@@ -350,7 +357,7 @@ impl Claims {
 
 /// Whether the sketches of a record are what the parameters say.
 pub(super) fn check_sketches(params: &Params, record: &ContentRecord) -> Result<()> {
-    let wrong = |what| Err(Error::corrupt("record", what));
+    let wrong = |what| Err(Error::corrupt("sketches", what));
     let sample = record.sample.map(Sample::decode).transpose()?;
     record.edit.map(EditSignature::decode).transpose()?;
     let params = &params.sketch;

@@ -10,7 +10,6 @@ use super::database::Database;
 use super::group::{Failure, GroupCommit, Outcome};
 use crate::error::{Error, Result};
 use crate::index::memtable::{MOST_NUMBERS, Memtable};
-use crate::index::tier::FAN_OUT;
 use crate::store::commit::Commit;
 use crate::store::flush::flush;
 use crate::store::merging::Merging;
@@ -279,11 +278,9 @@ impl Database {
 
 /// Whether a merge is called for whose inputs have few enough entries to be merged while closing.
 fn plannable(view: &View, most: u64) -> bool {
-    let levels: Vec<u32> = view.runs.iter().map(|run| run.run.record.level).collect();
-    crate::index::tier::next_merge(&levels).is_some_and(|range| {
-        debug_assert_eq!(range.len(), FAN_OUT);
-        view.runs[range].iter().map(|run| run.run.record.entries).sum::<u64>() <= most
-    })
+    let runs: Vec<Arc<Run>> = view.runs.iter().map(|run| run.run.clone()).collect();
+    Merging::next(&runs)
+        .is_some_and(|range| runs[range].iter().map(|run| run.record.entries).sum::<u64>() <= most)
 }
 
 #[cfg(test)]

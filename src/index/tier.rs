@@ -3,16 +3,19 @@
 //! Every entry is rewritten once a level, log₄ of the number of memtables in all. Runs at the top level are left alone, so
 //! that no single merge grows with the database.
 
+use std::ops::Range;
+
 /// Runs merged at a time.
 pub(crate) const FAN_OUT: usize = 4;
 /// Runs of this level are merged no further: 4^5 memtables, some 33 million contents.
 pub(crate) const TOP_LEVEL: u32 = 5;
 
-/// The next merge: the first four adjacent runs of one level, lowest levels first. `levels` is in the order of the runs.
-pub(crate) fn next_merge(levels: &[u32]) -> Option<std::ops::Range<usize>> {
-    let mergeable = |range: &std::ops::Range<usize>| {
+/// The next merge: the first four adjacent runs of one level that fit into one run, lowest levels first. `levels` is in the
+/// order of the runs.
+pub(crate) fn next_merge(levels: &[u32], fits: impl Fn(&Range<usize>) -> bool) -> Option<Range<usize>> {
+    let mergeable = |range: &Range<usize>| {
         let window = &levels[range.clone()];
-        window[0] < TOP_LEVEL && window.iter().all(|&level| level == window[0])
+        window[0] < TOP_LEVEL && window.iter().all(|&level| level == window[0]) && fits(range)
     };
     (0..(levels.len() + 1).saturating_sub(FAN_OUT))
         .map(|start| start..start + FAN_OUT)
@@ -29,7 +32,7 @@ mod tests {
         let (mut runs, mut moved): (Vec<(u32, u64)>, u64) = (Vec::new(), 0);
         for _ in 0..1000 {
             runs.push((0, 1));
-            while let Some(range) = next_merge(&runs.iter().map(|run| run.0).collect::<Vec<_>>()) {
+            while let Some(range) = next_merge(&runs.iter().map(|run| run.0).collect::<Vec<_>>(), |_| true) {
                 let size = runs[range.clone()].iter().map(|run| run.1).sum();
                 moved += size;
                 let level = runs[range.start].0 + 1;
@@ -43,9 +46,16 @@ mod tests {
 
     #[test]
     fn only_adjacent_runs_of_one_level_are_merged() {
-        assert_eq!(next_merge(&[2, 0, 0, 0]), None);
-        assert_eq!(next_merge(&[1, 1, 1, 1, 0, 0, 0, 0]), Some(4..8));
-        assert_eq!(next_merge(&[TOP_LEVEL; 9]), None);
-        assert_eq!(next_merge(&[]), None);
+        let next = |levels: &[u32]| next_merge(levels, |_| true);
+        assert_eq!(next(&[2, 0, 0, 0]), None);
+        assert_eq!(next(&[1, 1, 1, 1, 0, 0, 0, 0]), Some(4..8));
+        assert_eq!(next(&[TOP_LEVEL; 9]), None);
+        assert_eq!(next(&[]), None);
+    }
+
+    #[test]
+    fn runs_that_do_not_fit_into_one_are_passed_over() {
+        assert_eq!(next_merge(&[0; 6], |range| range.start > 1), Some(2..6));
+        assert_eq!(next_merge(&[0; 6], |_| false), None);
     }
 }

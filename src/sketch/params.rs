@@ -58,7 +58,32 @@ impl Default for SketchParams {
     }
 }
 
+/// A digest of sketch parameters: sketches with equal ones compare, others do not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct SketchParamsId(u64);
+
+impl SketchParamsId {
+    /// Refuses a sketch that was made with other parameters than these.
+    pub fn check(self, sketch: SketchParamsId) -> Result<()> {
+        match self == sketch {
+            true => Ok(()),
+            false => Err(Error::Incompatible {
+                name: "parameters of a sketch (make it with a sketcher of the same parameters)".into(),
+                expected: format!("{:016x}", sketch.0),
+                found: format!("{:016x}", self.0),
+            }),
+        }
+    }
+}
+
 impl SketchParams {
+    /// The first eight bytes of BLAKE3 over the parameters as JSON.
+    pub(crate) fn id(&self) -> SketchParamsId {
+        let json = serde_json::to_vec(self).expect("parameters are plain values");
+        let hash = blake3::hash(&json);
+        SketchParamsId(u64::from_le_bytes(*hash.as_bytes().first_chunk().expect("32 bytes")))
+    }
+
     /// What becomes of pages and charsets; `None` when the bytes themselves are sketched, as they are.
     pub fn extraction(&self) -> Option<Extraction> {
         (self.shingle.unit() != Unit::Bytes).then_some(self.html)

@@ -36,9 +36,10 @@ pub struct PortableSketch {
 }
 
 impl PortableSketch {
-    /// The portable form of a sketch.
-    pub fn new(key: String, params: &SketchParams, sketch: &Sketch) -> Self {
-        PortableSketch {
+    /// The portable form of a sketch that was made with these parameters; [`Error::Incompatible`] of another.
+    pub fn new(key: String, params: &SketchParams, sketch: &Sketch) -> Result<Self> {
+        params.id().check(sketch.params)?;
+        Ok(PortableSketch {
             key,
             params: params.clone(),
             hash: hex(&sketch.hash.0),
@@ -47,7 +48,7 @@ impl PortableSketch {
             signature: sketch.signature.as_ref().map(|signature| hex(&signature.encode())),
             simhash: sketch.simhash.map(|simhash| format!("{:016x}", simhash.0)),
             edit: sketch.edit.as_ref().map(|edit| hex(&edit.encode())),
-        }
+        })
     }
 
     /// The sketch, every part checked.
@@ -74,6 +75,7 @@ impl PortableSketch {
             signature: signature.map(|bytes| Signature::decode(&bytes)),
             simhash: simhash.map(Simhash),
             edit: self.edit.as_deref().map(|edit| EditSignature::decode(&bytes(edit)?)).transpose()?,
+            params: self.params.id(),
         })
     }
 }
@@ -117,7 +119,8 @@ mod tests {
         let mut sketcher = Sketcher::new(&params).unwrap();
         for text in ["", "!?", "one", &"many words in a long text ".repeat(500)] {
             let sketch = sketcher.sketch(text.as_bytes());
-            let line = serde_json::to_string(&PortableSketch::new("k".into(), &params, &sketch)).unwrap();
+            let line = PortableSketch::new("k".into(), &params, &sketch).unwrap();
+            let line = serde_json::to_string(&line).unwrap();
             let read: PortableSketch = serde_json::from_str(&line).unwrap();
             assert_eq!(read.sketch().unwrap(), sketch);
         }
@@ -127,7 +130,9 @@ mod tests {
     fn what_is_no_sketch_is_refused() {
         let params = SketchParams::default();
         let sketch = Sketcher::new(&params).unwrap().sketch(b"some text of a few words");
-        let good = PortableSketch::new("k".into(), &params, &sketch);
+        let good = PortableSketch::new("k".into(), &params, &sketch).unwrap();
+        let other = SketchParams { seed: 2, ..params };
+        assert!(matches!(PortableSketch::new("k".into(), &other, &sketch), Err(Error::Incompatible { .. })));
         for wrong in [
             PortableSketch { hash: "00".into(), ..good.clone() },
             PortableSketch { sample: "zz".into(), ..good.clone() },

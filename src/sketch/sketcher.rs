@@ -2,7 +2,7 @@
 
 use super::edit::{EditBuilder, EditSignature};
 use super::occurrence::Occurrences;
-use super::params::{SketchParams, Weights};
+use super::params::{SketchParams, SketchParamsId, Weights};
 use super::retained::Retained;
 use super::sample::Sample;
 use super::signature::{Bins, Signature};
@@ -36,6 +36,8 @@ pub struct Sketch {
     pub simhash: Option<Simhash>,
     /// The edit signature; `None` of a text without characters.
     pub edit: Option<EditSignature>,
+    /// The parameters that it was made with: whatever takes a sketch refuses one of others.
+    pub(crate) params: SketchParamsId,
 }
 
 /// Makes sketches, one text after another, with buffers that are kept between texts.
@@ -51,6 +53,7 @@ pub struct Sketch {
 /// ```
 #[derive(Clone, Debug)]
 pub struct Sketcher {
+    params: SketchParamsId,
     size: usize,
     extraction: Option<Extraction>,
     rabin: Rabin,
@@ -105,6 +108,7 @@ impl Sketcher {
         let rabin = Rabin::new(params.seed);
         let key = |number: u64| mix(mix(params.seed).wrapping_add(number));
         Ok(Sketcher {
+            params: params.id(),
             size: params.sample,
             extraction: params.extraction(),
             key: key(1),
@@ -165,6 +169,7 @@ impl Sketcher {
             signature: self.bins.finish(hashes),
             simhash: self.votes.finish(),
             edit: self.edit.finish(),
+            params: self.params,
         };
         self.retained.clear();
         self.hasher.reset();

@@ -44,10 +44,22 @@ pub(crate) fn keep_another_name(path: &Path, suffix: &str) -> Result<PathBuf> {
         match std::fs::hard_link(path, &name) {
             Ok(()) => return Ok(name.into()),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(failed(Path::new(&name), error)),
+            // A file system without hard links.
+            Err(_) => match copy_new(path, Path::new(&name)) {
+                Ok(()) => return Ok(name.into()),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(failed(Path::new(&name), error)),
+            },
         }
     }
     Err(Error::Exists(path.to_owned()))
+}
+
+/// Copies a file to a name that is not taken.
+fn copy_new(path: &Path, name: &Path) -> io::Result<()> {
+    let mut copy = File::create_new(name)?;
+    let copied = io::copy(&mut File::open(path)?, &mut copy).and_then(|_| copy.sync_all());
+    copied.inspect_err(|_| drop(std::fs::remove_file(name)))
 }
 
 fn written(

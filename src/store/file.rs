@@ -31,6 +31,7 @@ pub(crate) const COUNTERS: &str = "counters";
 /// An open database file.
 pub(crate) struct StoreFile {
     redb: Database,
+    sealed: Arc<SealedFile>,
     id: DatabaseId,
     recovered: bool,
 }
@@ -43,9 +44,9 @@ impl StoreFile {
         if params.len() > MOST_COPY {
             return Err(Error::invalid("parameters", format!("they take more than {MOST_COPY} bytes")));
         }
-        let sealed = SealedFile::create(disk, birth.id, &params)?;
-        let (redb, _) = open_redb(Arc::new(sealed), cache, false, Path::new("the new file"))?;
-        let file = StoreFile { redb, id: birth.id, recovered: false };
+        let sealed = Arc::new(SealedFile::create(disk, birth.id, &params)?);
+        let (redb, _) = open_redb(sealed.clone(), cache, false, Path::new("the new file"))?;
+        let file = StoreFile { redb, sealed, id: birth.id, recovered: false };
         let transaction = file.begin(true)?;
         {
             let doing = "create the tables";
@@ -86,15 +87,16 @@ impl StoreFile {
             }
             sealed.blank_broken().map_err(|error| Error::io("recover the database", error))?;
         }
-        Ok(StoreFile { redb, id: superblock.id, recovered })
+        Ok(StoreFile { redb, sealed, id: superblock.id, recovered })
     }
 
     /// Opens what may be damaged, without ever writing to its disk, recovering it in memory.
     pub fn open_damaged(disk: Box<dyn Disk>, cache: usize, path: &Path) -> Result<Self> {
         let overlay = Overlay::over(disk).map_err(|error| Error::io("read the database file", error))?;
         let (sealed, superblock) = SealedFile::open(Box::new(overlay))?;
-        let (redb, recovered) = open_redb(Arc::new(sealed), cache, false, path)?;
-        Ok(StoreFile { redb, id: superblock.id, recovered })
+        let sealed = Arc::new(sealed);
+        let (redb, recovered) = open_redb(sealed.clone(), cache, false, path)?;
+        Ok(StoreFile { redb, sealed, id: superblock.id, recovered })
     }
 
     /// Opens a database without ever writing to its disk.
@@ -105,8 +107,9 @@ impl StoreFile {
         if sealed.is_unclean() {
             return Err(Error::NeedsRecovery(PathBuf::from(path)));
         }
-        let (redb, recovered) = open_redb(Arc::new(sealed), cache, true, path)?;
-        Ok(StoreFile { redb, id: superblock.id, recovered })
+        let sealed = Arc::new(sealed);
+        let (redb, recovered) = open_redb(sealed.clone(), cache, true, path)?;
+        Ok(StoreFile { redb, sealed, id: superblock.id, recovered })
     }
 
     pub fn id(&self) -> DatabaseId {
@@ -150,6 +153,11 @@ impl StoreFile {
             transaction.set_durability(Durability::None).doing("begin a commit")?;
         }
         Ok(transaction)
+    }
+
+    /// Writes the seals of all pages that were written, which otherwise wait for the next sync.
+    pub fn write_seals(&self) -> Result<()> {
+        self.sealed.sync_data().map_err(|error| Error::io("write the seals", error))
     }
 
     /// A snapshot.

@@ -10,9 +10,10 @@ use crate::index::run::{Directory, RunBuilder};
 use crate::index::term::Prefixes;
 use std::sync::Arc;
 
-/// Bits of the numbers in a run over these ranges of contents and documents.
+/// Bits of the numbers in a run over these ranges of contents and documents, which may reach beyond the last id in it.
 pub(crate) fn number_width(contents: (u64, u64), documents: (u64, u64)) -> u32 {
-    width_of((contents.1 - contents.0).max(documents.1 - documents.0).saturating_sub(1))
+    let span = (contents.1 - contents.0).max(documents.1 - documents.0).saturating_sub(1);
+    width_of(span.min(u64::from(u32::MAX)))
 }
 
 /// Writes the memtable as a run of level 0 and moves the counters behind it.

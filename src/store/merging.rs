@@ -6,7 +6,7 @@
 
 use super::commit::Commit;
 use super::flush::number_width;
-use super::record::{Counters, Input, RunRecord};
+use super::record::{Counters, Input, MOST_IDS, RunRecord};
 use super::run::{FilterBudget, OpenRun, Run};
 use super::view::{Unfinished, View};
 use crate::error::{Error, Result};
@@ -35,8 +35,17 @@ pub(crate) struct Merged {
 impl Merging {
     /// The merge that the tiers call for, if any.
     pub fn plan(runs: &[Arc<Run>], prefixes: Prefixes, counters: &mut Counters) -> Option<Self> {
+        Self::next(runs).map(|range| Self::begin(runs, range, prefixes, counters))
+    }
+
+    /// The runs that the tiers would have merged next.
+    pub fn next(runs: &[Arc<Run>]) -> Option<Range<usize>> {
         let levels: Vec<u32> = runs.iter().map(|run| run.record.level).collect();
-        tier::next_merge(&levels).map(|range| Self::begin(runs, range, prefixes, counters))
+        tier::next_merge(&levels, |range| {
+            let (first, last) = (&runs[range.start].record, &runs[range.end - 1].record);
+            let spans = [(first.contents.0, last.contents.1), (first.documents.0, last.documents.1)];
+            spans.iter().all(|(from, to)| to - from <= MOST_IDS)
+        })
     }
 
     fn begin(runs: &[Arc<Run>], range: Range<usize>, prefixes: Prefixes, counters: &mut Counters) -> Self {

@@ -127,6 +127,9 @@ pub(crate) struct RepresentativeRecord<'a> {
 }
 stored!(RepresentativeRecord<'a>, "representative record");
 
+/// The ids in a run lie less than this above its first, those of contents and those of documents: its numbers have 32 bits.
+pub(crate) const MOST_IDS: u64 = u32::MAX as u64;
+
 /// A run of the index, finished or half built.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
 pub(crate) struct RunRecord {
@@ -198,6 +201,11 @@ pub(crate) struct Counters {
 }
 stored!(Counters, "counters");
 
+/// Ids below this are given out.
+pub(crate) const END_OF_IDS: u64 = 1 << 48;
+/// Nothing is added when fewer ids are left: what is under way at one time needs far fewer.
+const SPARE_IDS: u64 = 1 << 32;
+
 /// What is wrong with counters that are lower than what is there.
 pub(crate) const TOO_FEW: &str = "they count fewer than there are";
 
@@ -208,11 +216,23 @@ impl Counters {
         Ok(())
     }
 
+    /// Refuses to give out more ids when almost all were given.
+    pub fn check_room(&self) -> Result<()> {
+        match self.next_document.max(self.next_content) < END_OF_IDS - SPARE_IDS {
+            true => Ok(()),
+            false => Err(Error::invalid(
+                "a database that has given out almost all of its 2^48 ids",
+                "merge it into a new one, which counts anew",
+            )),
+        }
+    }
+
     /// Refuses counters whose sums could overflow, or that say more lives than was ever given out.
     pub fn check(&self) -> Result<()> {
-        let ids = self.next_content | self.next_document;
+        let ids = self.next_content.max(self.next_document);
         let bytes = self.content_bytes | self.document_bytes | self.bounded | self.next_run;
-        let possible = (ids >> 48, bytes >> 56) == (0, 0)
+        let possible = ids < END_OF_IDS
+            && bytes >> 56 == 0
             && self.contents <= self.next_content
             && self.documents <= self.next_document;
         match possible {

@@ -236,20 +236,6 @@ impl View {
         }
     }
 
-    /// Whether a document holds a living content founded by `founder`: of many holders only those near it are read.
-    pub fn holds(&self, content: ContentId, founder: DocId, document: DocId) -> Result<bool> {
-        let row = postings::row_of(document.0);
-        if let Some(bitmap) = self.holders.get((content.0, row)).doing("read the holders")? {
-            let mut set = IdSet::new();
-            postings::decode_into(&mut set, row, bitmap.value())
-                .map_err(|e| e.within(format!("row {:?} of holders", (content.0, row))))?;
-            return Ok(set.contains(document.0));
-        }
-        let mut rows =
-            self.holders.range((content.0, 0)..=(content.0, u64::MAX)).doing("read the holders")?;
-        Ok(document == founder && rows.next().is_none())
-    }
-
     /// Has filters at hand for look-ups of these addresses, which wait for memory together instead of one by one.
     pub fn foresee(&self, addresses: &[Address]) {
         let mut read = 0;
@@ -451,8 +437,11 @@ fn check_adjacent(runs: &[Arc<Run>], counters: &Counters) -> Result<()> {
             return Err(Error::corrupt(format!("run {}", run.number), "it is larger than a file can be"));
         }
         let spans = [contents, documents].map(|(from, to)| to.checked_sub(from));
-        if spans.iter().any(|span| span.is_none_or(|n| n > u64::from(u32::MAX))) {
-            return Err(Error::corrupt(format!("run {}", run.number), "its ranges are not ranges"));
+        if spans.contains(&None) {
+            return Err(Error::corrupt(
+                format!("run {}", run.number),
+                "a range of its ids ends before it begins",
+            ));
         }
         next = (contents.1, documents.1);
     }

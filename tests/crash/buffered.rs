@@ -110,3 +110,27 @@ fn options_that_the_file_cannot_follow_are_refused_when_it_is_opened() {
     let opened = Database::open_on(disk, Options { adding, ..Options::default() });
     assert!(matches!(opened, Err(Error::Invalid { .. })));
 }
+
+/// Pages of buffered commits reach the medium before their seals when the cache is small.
+#[test]
+fn what_is_buffered_is_no_damage() {
+    let mut rng = Rng(32);
+    for memory in [1 << 20, 16 << 20] {
+        let disk = MemoryDisk::of(empty_file());
+        let db = Database::open_on(disk, Options { memory, ..super::options(FLUSH) }).unwrap();
+        for round in 0..40 {
+            let durability = if rng.below(3) == 0 { Durability::Durable } else { Durability::Buffered };
+            let options = AddOptions { durability, ..AddOptions::default() };
+            let documents = (0..60).map(|at| {
+                let number = round * 60 + at;
+                sketchdb::Document {
+                    key: number.to_string(),
+                    sketch: db.sketch(page(number)).unwrap(),
+                    seen_at: None,
+                }
+            });
+            db.add_batch(documents.collect(), options).unwrap();
+            assert_eq!(db.verify(false).unwrap().damage, [], "round {round}, {memory} bytes of memory");
+        }
+    }
+}

@@ -11,3 +11,4 @@ mod bounded;
 mod copies;
 mod edge_texts;
 mod parameters;
+mod foreign_sketches;

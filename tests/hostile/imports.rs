@@ -7,7 +7,7 @@ use sketchdb::{Database, Error, Options, Params, Policy};
 const MEMORY: usize = 4 << 20;
 
 /// An export of a few documents, some of them copies and near duplicates.
-fn lines() -> Vec<String> {
+pub(super) fn lines() -> Vec<String> {
     let disk = MemoryDisk::of(Vec::new());
     Database::create_on(disk.clone(), &Params::default()).unwrap();
     let db = Database::open_on(disk, Options::default()).unwrap();
@@ -19,7 +19,7 @@ fn lines() -> Vec<String> {
 }
 
 /// The lines with the checksum that they should have: so that what is wrong in them is not found by it alone.
-fn sealed(mut lines: Vec<String>) -> Vec<String> {
+pub(super) fn sealed(mut lines: Vec<String>) -> Vec<String> {
     let mut hasher = blake3::Hasher::new();
     for line in &mut lines {
         if let Ok(mut end) = serde_json::from_str::<serde_json::Value>(line)

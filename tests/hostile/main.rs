@@ -9,6 +9,7 @@ mod contradictions;
 mod crafted;
 mod everything;
 mod imports;
+mod wide;
 mod rows;
 mod salvage;
 mod sealed;
