@@ -5,6 +5,7 @@ pub mod corpus;
 pub mod disk;
 pub mod place;
 pub mod rng;
+pub mod skipped;
 pub mod texts;
 pub mod version;
 pub mod workload;
