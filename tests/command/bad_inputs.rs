@@ -1,6 +1,5 @@
 //! One bad document, line or file is named and harms no other.
 
-use crate::common::skipped::skipped;
 use crate::run::Shell;
 
 #[test]
@@ -120,6 +119,7 @@ fn what_is_no_archive_is_named() {
 #[cfg(unix)]
 mod unix {
     use super::Shell;
+    use crate::common::skipped::skipped;
     use std::os::unix::ffi::OsStrExt;
     use std::os::unix::fs::{PermissionsExt, symlink};
     use std::process::Command;

@@ -3,6 +3,8 @@
 //! `tools/check` sets `SKETCHDB_REQUIRE=all`, under which only tests of the corpora beside the project may be skipped. It
 //! also names a file in `SKETCHDB_SKIPPED`, to which each of those adds a line, and prints how many there are.
 
+#![allow(dead_code)] // Unit tests read no corpora.
+
 use std::io::Write;
 
 /// Skips a test for lack of something that a machine has or can be given.
