@@ -3,6 +3,7 @@
 
 pub mod corpus;
 pub mod disk;
+pub mod params;
 pub mod place;
 pub mod rng;
 pub mod skipped;
