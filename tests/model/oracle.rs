@@ -8,7 +8,7 @@ use super::clusters::Labels;
 use super::pair::near;
 use sketchdb::{
     Added, Bands, ClusterId, ClusterRule, DocId, Document, FoundBy, Kept, Measure, Params, Policy, Sample,
-    Sketch, Stored, Verdict,
+    Simhash, Sketch, Stored, Verdict, Visit,
 };
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -182,6 +182,25 @@ impl Oracle {
     pub fn see(&mut self, holder: usize, seen: Option<u64>) {
         let last = &mut self.documents[holder].last_seen;
         *last = (*last).max(seen);
+    }
+
+    /// Of each simhash, the texts within a distance: its place, the first document of the text, the distance.
+    pub fn within(&self, simhashes: &[Simhash], most: u32) -> BTreeSet<(usize, u64, u32)> {
+        let of = |(asked, simhash): (usize, &Simhash)| {
+            let close = self.contents.iter().filter_map(move |other| {
+                let (distance, first) = (other.sketch.simhash?.distance(*simhash), *other.holders.first()?);
+                (distance <= most).then_some((asked, first, distance))
+            });
+            close.collect::<Vec<_>>()
+        };
+        simhashes.iter().enumerate().flat_map(of).collect()
+    }
+
+    /// Adds a document with the text of one that is stored.
+    pub fn visit(&mut self, visit: &Visit, policy: Policy) -> Option<Added> {
+        let meant = self.holder(visit.of.as_ref().unwrap_or(&visit.key))?.content;
+        let sketch = self.contents[meant].sketch.clone();
+        Some(self.add(&Document { key: visit.key.clone(), sketch, seen_at: visit.seen_at }, policy))
     }
 
     fn first_holder(&self, content: usize, own: Option<usize>) -> Option<usize> {

@@ -6,7 +6,7 @@ use super::life::Anew;
 use super::pair::{Leave, Pair, near};
 use sketchdb::{
     Accept, ClusterRule, Confirm, Document, Kept, Measure, Params, Policy, Query, RepresentativeRule,
-    SketchParams,
+    SketchParams, Visit,
 };
 
 /// Texts of every kind, and those that were given out before.
@@ -70,6 +70,12 @@ impl Source {
 
     fn seen_at(&mut self) -> Option<u64> {
         self.draw.percent(60).then(|| self.draw.number() % 1000)
+    }
+
+    /// A page that is the same as another, or as it was, by any date.
+    fn visit(&mut self) -> Visit {
+        let of = self.draw.percent(60).then(|| self.key());
+        Visit { key: self.key(), of, of_date: None, seen_at: self.seen_at() }
     }
 
     fn policy(&mut self) -> Policy {
@@ -147,7 +153,15 @@ pub fn step(pair: &mut Pair, source: &mut Source, params: &Params) -> usize {
         80..87 => pair.get(&source.key()),
         87..91 => pair.counts(),
         91..93 => pair.clusters(source.draw.below(4) as u64),
-        93..97 => pair.cluster_of(&source.key()),
+        93..95 => pair.cluster_of(&source.key()),
+        95..97 => {
+            let visits = (0..1 + source.draw.below(3)).map(|_| source.visit()).collect();
+            pair.see(visits, source.policy());
+        }
+        97 if params.keep_sketches.simhash => {
+            let texts: Vec<String> = (0..4).map(|_| source.text()).collect();
+            pair.sweep(&texts, source.draw.below(8) as u32);
+        }
         _ => pair.reopen(*source.draw.one_of(&[Leave::Close, Leave::Drop, Leave::Kill])),
     }
     0
