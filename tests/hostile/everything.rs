@@ -57,4 +57,5 @@ fn every_page_and_seal_that_is_damaged_is_named() {
     let flips = bytes.into_iter().map(|at| Damage::Flip { at, bit: rng.below(8) as u32 });
     let (named, refused) = name_all(&whole, flips);
     eprintln!("{named} flips named, {refused} files refused");
+    assert!(named > 0 && refused > 0);
 }
