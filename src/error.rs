@@ -74,9 +74,9 @@ pub enum Error {
     Failed(String),
 }
 
-/// Whether a disk has no room left.
+/// Whether a disk has no room left, or a file may not grow.
 fn is_full(error: &std::io::Error) -> bool {
-    matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded)
+    matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge)
 }
 
 /// A version of the file format: released ones have draft 0.
@@ -106,14 +106,18 @@ fn way(found: FormatVersion, known: FormatVersion) -> &'static str {
 }
 
 fn remedy(error: &std::io::Error) -> &'static str {
-    if is_full(error) { "; make room on that disk and run it again" } else { "" }
+    match error.kind() {
+        ErrorKind::FileTooLarge => "; raise the limit of file sizes, or use another disk, and run it again",
+        _ if is_full(error) => "; make room on that disk and run it again",
+        _ => "",
+    }
 }
 
 /// A result of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
-    /// Whether it is that a disk has no room left.
+    /// Whether it is that a disk has no room left, or that a file may not grow.
     pub fn is_disk_full(&self) -> bool {
         matches!(self, Error::Io { source, .. } if is_full(source))
     }

@@ -68,3 +68,7 @@ pub use sketch::{
 pub use sketch::{Stage, stages};
 pub use store::{Disk, FileDisk};
 pub use text::{Fingerprint, Shingling, Unit};
+
+#[cfg(test)]
+#[path = "../tests/common/skipped.rs"]
+mod skipped;

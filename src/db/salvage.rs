@@ -6,7 +6,7 @@ use super::database::{Database, Options, check_known_answer};
 use super::params::Params;
 use super::verify::check_sketches;
 use crate::error::{Error, Result};
-use crate::id::ContentId;
+use crate::id::{ContentId, DatabaseId};
 use crate::index::indexing::Indexing;
 use crate::index::term::Term;
 use crate::store::beside;
@@ -76,32 +76,50 @@ impl Database {
         progress: Progress,
     ) -> Result<Salvaged> {
         progress("search for records", 0, 1);
-        let frames = scan(&*damaged)?;
-        let lost = || Error::Lost("its parameters are lost, without which nothing in it can be read".into());
-        let params = Params::from_json(frames.params.as_ref().ok_or_else(lost)?)?;
-        let id = frames.database.ok_or_else(lost)?;
-        let remains = Remains::of(damaged.clone(), memory / 4);
-        remains.known_answer().map_or(Ok(()), |found| check_known_answer(&params, found))?;
-        let mut salvaging = Salvaging {
-            damaged: &*damaged,
-            frames: &frames,
-            remains: &remains,
-            indexing: params.indexing()?,
-            params: &params,
-            memory,
-            salvaged: Salvaged {
-                changes_known: remains.is_whole(),
-                passed_over: frames.passed_over,
-                ..Salvaged::default()
-            },
-        };
-        let before = Counters { epoch: frames.epoch, ..remains.counters().unwrap_or_default() };
-        write_anew(&disk, &params, id, &before, memory, |builder| salvaging.copy(builder))?;
+        let found = Found::of(&damaged, memory)?;
+        let mut salvaging = found.salvaging(&*damaged, memory)?;
+        let before = Counters { epoch: found.frames.epoch, ..found.remains.counters().unwrap_or_default() };
+        write_anew(&disk, &found.params, found.id, &before, memory, |builder| salvaging.copy(builder))?;
         let salvaged = salvaging.salvaged;
         let copy = Database::open_on(disk.clone(), Options { memory, ..Options::default() })?;
         copy.form_clusters(progress)?;
         complete(copy, &disk, memory, progress)?;
         Ok(salvaged)
+    }
+}
+
+/// Counts the contents and documents of a damaged database that salvaging saves.
+pub(super) fn count_saved(damaged: &Arc<dyn Disk>, memory: usize) -> Result<(u64, u64)> {
+    Found::of(damaged, memory)?.salvaging(&**damaged, memory)?.count()
+}
+
+/// What can be read of a damaged database.
+struct Found {
+    frames: Frames,
+    remains: Remains,
+    params: Params,
+    id: DatabaseId,
+}
+
+impl Found {
+    fn of(damaged: &Arc<dyn Disk>, memory: usize) -> Result<Self> {
+        let frames = scan(&**damaged)?;
+        let lost = || Error::Lost("its parameters are lost, without which nothing in it can be read".into());
+        let params = Params::from_json(frames.params.as_ref().ok_or_else(lost)?)?;
+        let id = frames.database.ok_or_else(lost)?;
+        let remains = Remains::of(damaged.clone(), memory / 4);
+        remains.known_answer().map_or(Ok(()), |found| check_known_answer(&params, found))?;
+        Ok(Found { frames, remains, params, id })
+    }
+
+    fn salvaging<'s>(&'s self, damaged: &'s dyn Disk, memory: usize) -> Result<Salvaging<'s>> {
+        let Found { frames, remains, params, .. } = self;
+        let salvaged = Salvaged {
+            changes_known: remains.is_whole(),
+            passed_over: frames.passed_over,
+            ..Salvaged::default()
+        };
+        Ok(Salvaging { damaged, frames, remains, indexing: params.indexing()?, params, memory, salvaged })
     }
 }
 
@@ -117,14 +135,7 @@ struct Salvaging<'s> {
 
 impl Salvaging<'_> {
     fn copy(&mut self, builder: &mut Builder) -> Result<Postings<'static>> {
-        let twice = self.keys_given_twice()?;
-        let mut whole = IdSet::new();
-        self.frames.records(self.damaged, Kind::Contents, self.memory / 8, |id, record| {
-            if self.readable(id, record).is_some() {
-                whole.insert(id);
-            }
-            Ok(())
-        })?;
+        let (twice, whole) = (self.keys_given_twice()?, self.whole_contents()?);
         let mut postings = Sorter::new(self.memory / 4);
         let mut held = Sorter::<2>::new(self.memory / 8);
         let mut lost_keys = Vec::new();
@@ -154,6 +165,32 @@ impl Salvaging<'_> {
         self.salvaged.lost_documents = given.saturating_sub(documents + lost_keys.len() as u64);
         self.salvaged.lost_keys = lost_keys;
         Ok(Postings::Sorted(postings))
+    }
+
+    /// Counts the contents and documents that [`Salvaging::copy`] copies.
+    fn count(&self) -> Result<(u64, u64)> {
+        let (twice, whole) = (self.keys_given_twice()?, self.whole_contents()?);
+        let (mut held, mut documents) = (IdSet::new(), 0);
+        self.documents(|id, document| {
+            if !twice.contains(id) && whole.contains(document.content.0) {
+                held.insert(document.content.0);
+                documents += 1;
+            }
+            Ok(())
+        })?;
+        Ok((held.len(), documents))
+    }
+
+    /// The contents whose newest record can be read.
+    fn whole_contents(&self) -> Result<IdSet> {
+        let mut whole = IdSet::new();
+        self.frames.records(self.damaged, Kind::Contents, self.memory / 8, |id, record| {
+            if self.readable(id, record).is_some() {
+                whole.insert(id);
+            }
+            Ok(())
+        })?;
+        Ok(whole)
     }
 
     /// A content whose record and sketches are what the parameters say.

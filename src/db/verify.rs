@@ -5,6 +5,7 @@ use super::copy::derived;
 use super::database::{Database, Options};
 use super::params::Params;
 use super::reader::Reader;
+use super::salvage::count_saved;
 use crate::error::{Error, Result};
 use crate::id::{ClusterId, ContentId, DocId};
 use crate::index::term::Address;
@@ -12,7 +13,6 @@ use crate::sketch::{EditSignature, Sample};
 use crate::store::disk::{Disk, FileDisk};
 use crate::store::postings::IdSet;
 use crate::store::record::ContentRecord;
-use crate::store::salvage;
 use crate::store::seals;
 use crate::store::sort::{Sorted, Sorter};
 use crate::store::view::View;
@@ -50,7 +50,7 @@ pub struct Verified {
     pub damage: Vec<Damage>,
     /// How many places are wrong.
     pub damaged: u64,
-    /// Of a damaged file: contents and documents in frames that are whole, which salvaging keeps.
+    /// Contents and documents of a damaged file that [`Database::salvage`] saves.
     pub intact: Option<(u64, u64)>,
 }
 
@@ -83,7 +83,7 @@ impl Verified {
 impl Database {
     /// Looks at a whole file, also at one that cannot be opened. `deep`: derives the index again and compares.
     pub fn verify_at(path: impl AsRef<Path>, options: Options, deep: bool) -> Result<Verified> {
-        let options = Options { read_only: true, ..options };
+        let (options, memory) = (Options { read_only: true, ..options }, options.memory);
         let disk: Arc<dyn Disk> = Arc::new(FileDisk::open_read_only(path.as_ref())?);
         match Database::load(disk.clone(), options, path.as_ref()) {
             Ok(db) => db.verify(deep),
@@ -91,7 +91,7 @@ impl Database {
                 let mut verified = Verified { deep, ..Verified::default() };
                 verified.check_seals(&disk)?;
                 verified.note(Err(error))?;
-                verified.count_intact(&disk)?;
+                verified.count_intact(&disk, memory)?;
                 Ok(verified)
             }
             Err(error) => Err(error),
@@ -128,7 +128,7 @@ impl Database {
             verified.note(checked)?;
         }
         if verified.damaged > 0 {
-            verified.count_intact(&disk)?;
+            verified.count_intact(&disk, self.memory())?;
         }
         Ok(verified)
     }
@@ -143,10 +143,12 @@ impl Verified {
         Ok(())
     }
 
-    fn count_intact(&mut self, disk: &Arc<dyn Disk>) -> Result<()> {
-        let frames = salvage::scan(&**disk)?;
-        // Nothing can be read without the parameters.
-        self.intact = Some(frames.params.map_or((0, 0), |_| (frames.contents, frames.documents)));
+    /// Counts what salvaging saves: nothing of a file that it refuses.
+    fn count_intact(&mut self, disk: &Arc<dyn Disk>, memory: usize) -> Result<()> {
+        self.intact = Some(match count_saved(disk, memory) {
+            Err(Error::Lost(_) | Error::Corrupt { .. } | Error::Incompatible { .. }) => (0, 0),
+            counted => counted?,
+        });
         Ok(())
     }
 

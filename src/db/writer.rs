@@ -307,4 +307,22 @@ mod tests {
         assert_eq!(left.rows(), 0);
         assert_eq!(db.verify(true).unwrap().damage, []);
     }
+
+    #[test]
+    fn a_run_that_is_gone_gives_the_room_of_its_filters_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("filters.sketchdb");
+        Database::create(&path, &Params::default()).unwrap();
+        let db = Database::open(&path, Options { flush_contents: 20, ..Options::default() }).unwrap();
+        let all = db.filters().left();
+        let mut most = 0;
+        for number in 0..600 {
+            let text: String = (0..30).map(|word| format!("{number}x{word} ")).collect();
+            db.add(format!("{number}"), text).unwrap();
+            let loaded: usize = db.view().runs.iter().map(|run| run.run.loaded_filters()).sum();
+            assert_eq!(db.filters().left() + loaded, all, "after {number}");
+            most = most.max(loaded);
+        }
+        assert!(most > 0 && db.view().counters.next_run > 30, "{most} bytes of filters at most");
+    }
 }

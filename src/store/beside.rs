@@ -107,27 +107,3 @@ fn failed(path: &Path, error: io::Error) -> Error {
 fn permissions(before: Option<&std::fs::Metadata>) -> std::fs::Permissions {
     std::os::unix::fs::PermissionsExt::from_mode(if before.is_some() { 0o600 } else { 0o666 })
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::store::disk::Disk;
-    use std::os::unix::fs::PermissionsExt;
-
-    #[test]
-    fn a_folder_need_not_be_readable() {
-        let above = tempfile::tempdir().expect("a folder");
-        let folder = above.path().join("inbox");
-        std::fs::create_dir(&folder).expect("a folder");
-        let allow = |mode| std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(mode));
-        allow(0o333).expect("its permissions");
-        if File::open(&folder).is_ok() {
-            return eprintln!("a folder that may not be read: not tested: this user reads everything");
-        }
-        let path = folder.join("new");
-        create(&path, |disk| disk.set_len(1).map_err(|error| failed(&path, error))).expect("a new file");
-        replace(&path, |disk| disk.set_len(2).map_err(|error| failed(&path, error))).expect("another");
-        assert_eq!(std::fs::metadata(&path).expect("the file").len(), 2);
-        allow(0o755).expect("its permissions");
-    }
-}

@@ -190,11 +190,6 @@ impl<'a> Frame<'a> {
         known.then_some((kind, database, epoch, length))
     }
 
-    /// How many records there are.
-    pub fn len(&self) -> usize {
-        self.slots.len() / self.slot
-    }
-
     /// Checks the frame's own crc32 (its pages are sealed besides).
     pub fn check(&self) -> Result<()> {
         match self.bytes[HEADER - 4..HEADER] == crc(self.bytes).to_le_bytes() {

@@ -226,3 +226,20 @@ fn least(heads: &[Option<Entry>]) -> Option<(usize, Entry)> {
     }
     least
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::index::term::Address;
+
+    #[test]
+    fn of_equal_addresses_the_earlier_run_comes_first() {
+        let head = |address, number| Some(Entry { address: Address::from_bits(address), number });
+        let next = |heads: &[Option<Entry>]| least(heads).map(|(input, entry)| (input, entry.number));
+        // Ids of a later run are higher, whatever order they would have by themselves.
+        assert_eq!(next(&[head(7, 9), head(7, 1), head(7, 5)]), Some((0, 9)));
+        assert_eq!(next(&[None, head(8, 1), head(7, 3), head(7, 2)]), Some((2, 3)));
+        assert_eq!(next(&[head(9, 1), head(7, 1)]), Some((1, 1)));
+        assert_eq!(next(&[None, None]), None);
+    }
+}

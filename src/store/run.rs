@@ -30,6 +30,11 @@ impl FilterBudget {
         Arc::new(FilterBudget { left: AtomicUsize::new(bytes) })
     }
 
+    #[cfg(test)]
+    pub fn left(&self) -> usize {
+        self.left.load(Ordering::Relaxed)
+    }
+
     /// Whether there is room for so many bytes at the moment.
     fn has(&self, bytes: u64) -> bool {
         self.left.load(Ordering::Relaxed) as u64 >= bytes
@@ -69,6 +74,11 @@ impl Run {
         rows_of(&self.directory)
     }
 
+    /// Bytes of its filters that are in memory.
+    pub fn loaded_filters(&self) -> usize {
+        self.filters.iter().filter_map(OnceLock::get).map(|filter| filter.len()).sum()
+    }
+
     /// Reads a run's directory: all of it must be there.
     pub fn load_directory(number: u64, groups: u32, rows: &RunTable) -> Result<Directory> {
         let mut directory = Directory::default();
@@ -91,8 +101,7 @@ fn rows_of(directory: &Directory) -> u64 {
 
 impl Drop for Run {
     fn drop(&mut self) {
-        let loaded = self.filters.iter().filter_map(|filter| filter.get()).map(|filter| filter.len()).sum();
-        self.budget.left.fetch_add(loaded, Ordering::Relaxed);
+        self.budget.left.fetch_add(self.loaded_filters(), Ordering::Relaxed);
     }
 }
 

@@ -28,9 +28,6 @@ pub(crate) struct Frames {
     pub database: Option<DatabaseId>,
     /// The parameters, in whatever form the layer above reads.
     pub params: Option<Vec<u8>>,
-    /// Records of contents and documents, those that are dead or were never committed among them.
-    pub contents: u64,
-    pub documents: u64,
     /// The highest epoch of any.
     pub epoch: u32,
     /// Places that looked like a long frame and were not read, after too many that looked so and were none.
@@ -49,7 +46,6 @@ struct Place {
     kind: Kind,
     database: DatabaseId,
     epoch: u32,
-    records: u64,
     at: u64,
     length: usize,
 }
@@ -105,11 +101,11 @@ impl Frames {
             return Ok(1);
         }
         let bytes = read(disk, at, length)?;
-        let Ok(frame) = Frame::parse(kind, database, &bytes).and_then(Frame::whole) else {
+        if Frame::parse(kind, database, &bytes).and_then(Frame::whole).is_err() {
             self.vain += length as u64;
             return Ok(1);
-        };
-        self.places.push(Place { kind, database, epoch, records: frame.len() as u64, at, length });
+        }
+        self.places.push(Place { kind, database, epoch, at, length });
         Ok(length as u64)
     }
 
@@ -123,14 +119,9 @@ impl Frames {
         self.database = Some(database);
         self.places.retain(|place| place.database == database);
         for place in &self.places {
-            match place.kind {
-                Kind::Contents => self.contents += place.records,
-                Kind::Documents => self.documents += place.records,
-                Kind::Params => {
-                    let bytes = read(disk, place.at, place.length)?;
-                    self.params =
-                        Frame::parse(Kind::Params, database, &bytes)?.record(0)?.map(<[u8]>::to_vec);
-                }
+            if place.kind == Kind::Params {
+                let bytes = read(disk, place.at, place.length)?;
+                self.params = Frame::parse(Kind::Params, database, &bytes)?.record(0)?.map(<[u8]>::to_vec);
             }
             self.epoch = self.epoch.max(place.epoch);
         }

@@ -1,8 +1,9 @@
 //! Archives of the web: which records become documents, how they are read, and what is damaged named.
 
 use crate::archive::{gz, http, plain, record, response, words, zst};
+use crate::common::skipped::skipped_without;
 use crate::run::{Ran, Shell};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Adds an archive to a new database.
 fn add(name: &str, archive: impl AsRef<[u8]>) -> (Shell, Ran) {
@@ -20,12 +21,19 @@ fn same(shell: &Shell, key: &str, text: &str) {
     std::fs::remove_file(shell.path("same.txt")).unwrap();
 }
 
-#[test]
-fn records_of_every_archive_that_there_is_are_counted() {
+/// The archives among the corpora.
+fn archives() -> Option<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/corpora/warc");
     if !folder.is_dir() {
-        return eprintln!("{} is not there: not tested", folder.display());
+        skipped_without("warc");
+        return None;
     }
+    Some(folder)
+}
+
+#[test]
+fn records_of_every_archive_that_there_is_are_counted() {
+    let Some(folder) = archives() else { return };
     for (name, records, documents) in [
         ("iana.warc.gz", "records: 48 response, 123 revisit, 171 request, 1 warcinfo;", 16),
         ("dupes.warc.gz", "records: 3 response, 9 revisit, 12 request, 1 warcinfo;", 2),
@@ -45,10 +53,7 @@ fn records_of_every_archive_that_there_is_are_counted() {
 
 #[test]
 fn the_duplicates_of_one_crawl_in_another_are_named() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/corpora/warc");
-    if !folder.is_dir() {
-        return eprintln!("{} is not there: not tested", folder.display());
-    }
+    let Some(folder) = archives() else { return };
     let shell = Shell::new();
     let [iana, dupes] = ["iana.warc.gz", "dupes.warc.gz"].map(|name| folder.join(name).display().to_string());
     shell.run(&["add", "db", &iana]).exits(0);

@@ -1,5 +1,6 @@
 //! The corpora beside the project, with their exact pairs.
 
+use super::skipped::skipped_without;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -19,11 +20,11 @@ pub struct Contained {
     pub outer: u64,
 }
 
-/// Reads a corpus; `None`, and a word on stderr, when it is not there.
+/// Reads a corpus; `None`, and the test is skipped, when it is not there.
 pub fn corpus(name: &str) -> Option<Corpus> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/corpora").join(name);
     let Some(documents) = read(&folder.join("docs.jsonl.zst")) else {
-        eprintln!("skipped: ../shared/corpora/{name} is not there");
+        skipped_without(name);
         return None;
     };
     let documents = documents
@@ -33,8 +34,8 @@ pub fn corpus(name: &str) -> Option<Corpus> {
             (line["id"].as_str().unwrap().to_owned(), line["text"].as_str().unwrap().to_owned())
         })
         .collect();
-    let pairs =
-        read(&folder.join("pairs_word5.tsv")).or_else(|| read(&folder.join("pairs_word5.tsv.zst")))?;
+    let pairs = read(&folder.join("pairs_word5.tsv")).or_else(|| read(&folder.join("pairs_word5.tsv.zst")));
+    let pairs = pairs.expect("the exact pairs of a corpus that is there");
     let pairs = pairs
         .lines()
         .map(|line| {

@@ -3,8 +3,10 @@
 
 pub mod corpus;
 pub mod disk;
+pub mod params;
 pub mod place;
 pub mod rng;
+pub mod skipped;
 pub mod texts;
 pub mod version;
 pub mod workload;

@@ -1,23 +1,22 @@
 //! Texts that are made up: words of syllables, drawn from a seed.
 
-/// A seeded sequence of numbers (splitmix64).
+use super::rng::Rng;
+
+/// A seeded sequence of numbers, and choices by them.
 #[derive(Clone, Debug)]
-pub struct Draw(u64);
+pub struct Draw(Rng);
 
 impl Draw {
     pub fn new(seed: u64) -> Self {
-        Draw(seed)
+        Draw(Rng(seed))
     }
 
     pub fn number(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
+        self.0.next()
     }
 
     pub fn below(&mut self, end: usize) -> usize {
-        (self.number() % end as u64) as usize
+        self.0.below(end)
     }
 
     /// True in so many of a hundred draws.

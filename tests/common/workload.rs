@@ -2,13 +2,15 @@
 //! what must be stored after each of them.
 
 use super::disk::MemoryDisk;
+use super::params::{in_units, knows_near};
 use super::rng::Rng;
 use sketchdb::{
-    Answer, ClusterOptions, Database, Document, Measure, Options, Params, Policy, Query, Result, Sketch,
-    Sketcher,
+    Answer, ClusterOptions, Database, Document, Kept, Measure, Options, Params, Policy, Query, Result,
+    Sketch, Sketcher,
 };
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 /// Texts asked about in every state.
 const PROBES: usize = 40;
@@ -49,7 +51,7 @@ enum Deed {
 }
 
 impl Deed {
-    fn of(step: &Step, sketcher: &mut Sketcher) -> Self {
+    fn of(step: &Step, params: &Params, sketcher: &mut Sketcher) -> Self {
         let documents = |additions: &[Addition], sketcher: &mut Sketcher| -> Vec<Document> {
             additions.iter().map(|addition| sketched(addition, sketcher)).collect()
         };
@@ -59,7 +61,7 @@ impl Deed {
             Step::Expire(before) => Deed::Expire(*before),
             Step::Merge(additions) => {
                 let disk = MemoryDisk::of(Vec::new());
-                Database::create_on(disk.clone(), &Params::default()).unwrap();
+                Database::create_on(disk.clone(), params).unwrap();
                 let other = Database::open_on(disk, options(1 << 15)).unwrap();
                 other.add_batch(documents(additions, sketcher), Policy::Everything).unwrap();
                 Deed::Merge(Box::new(other))
@@ -163,7 +165,7 @@ impl Model {
 }
 
 /// Steps, in order; every one that adds brings a key and a text that no earlier one knows.
-fn steps(seed: u64, count: usize, documents: usize) -> Vec<Step> {
+fn steps(params: &Params, seed: u64, count: usize, documents: usize) -> Vec<Step> {
     let mut rng = Rng(seed);
     let mut earlier: Vec<(String, String)> = Vec::new();
     (0..count)
@@ -172,8 +174,8 @@ fn steps(seed: u64, count: usize, documents: usize) -> Vec<Step> {
             3 | 9 => Step::Remove((0..documents / 2).map(|_| one_of(&mut rng, &earlier).0).collect()),
             5 => Step::Expire((number * 100).saturating_sub(2000) as u64),
             7 => Step::Form,
-            10 => Step::Merge(additions(&mut rng, &mut earlier, number, documents)),
-            _ => Step::Add(additions(&mut rng, &mut earlier, number, documents)),
+            10 => Step::Merge(additions(params, &mut rng, &mut earlier, number, documents)),
+            _ => Step::Add(additions(params, &mut rng, &mut earlier, number, documents)),
         })
         .collect()
 }
@@ -183,15 +185,18 @@ fn one_of(rng: &mut Rng, earlier: &[(String, String)]) -> (String, String) {
 }
 
 fn additions(
+    params: &Params,
     rng: &mut Rng,
     earlier: &mut Vec<(String, String)>,
     number: usize,
     documents: usize,
 ) -> Vec<Addition> {
-    let marker = Addition { key: format!("step {number}"), text: text(rng), seen_at: 1 << 40 };
+    let marker =
+        Addition { key: format!("step {number}"), text: in_units(params, &text(rng)), seen_at: 1 << 40 };
     let mut additions = vec![marker];
     while additions.len() < documents {
         let (key, text) = next(rng, earlier, number * documents + additions.len());
+        let text = in_units(params, &text);
         earlier.push((key.clone(), text.clone()));
         additions.push(Addition { key, text, seen_at: (number * 100 + rng.below(150)) as u64 });
     }
@@ -228,6 +233,7 @@ fn word(number: usize) -> String {
 
 /// A workload with the state after each of its steps.
 pub struct Workload {
+    pub params: Params,
     deeds: Vec<Deed>,
     /// The state before the first step, then one after each.
     pub states: Vec<State>,
@@ -248,9 +254,14 @@ type Listed = (u64, u64, String);
 
 impl Workload {
     pub fn new(seed: u64, count: usize, documents: usize) -> Self {
-        let (steps, mut sketcher) = (steps(seed, count, documents), sketcher());
+        Self::with(&Params::default(), seed, count, documents)
+    }
+
+    pub fn with(params: &Params, seed: u64, count: usize, documents: usize) -> Self {
+        let mut sketcher = Sketcher::new(&params.sketch).unwrap();
+        let steps = steps(params, seed, count, documents);
         let all: Vec<&Addition> = steps.iter().flat_map(additions_of).collect();
-        let probes = probes(&all, &mut sketcher, &mut Rng(seed + 1));
+        let probes = probes(params, &all, &mut sketcher, &mut Rng(seed + 1));
         let keys = all.iter().map(|addition| addition.key.clone()).collect();
         let mut model = Model::default();
         let mut states = vec![State::unanswered(&model)];
@@ -258,12 +269,19 @@ impl Workload {
             model.take(step);
             states.push(State::unanswered(&model));
         }
-        let deeds = steps.iter().map(|step| Deed::of(step, &mut sketcher)).collect();
-        Workload { deeds, states, keys, probes }
+        let deeds = steps.iter().map(|step| Deed::of(step, params, &mut sketcher)).collect();
+        Workload { params: params.clone(), deeds, states, keys, probes }
     }
 
     pub fn len(&self) -> usize {
         self.deeds.len()
+    }
+
+    /// A file with the parameters of the workload and nothing else.
+    pub fn empty_file(&self) -> Arc<MemoryDisk> {
+        let disk = MemoryDisk::of(Vec::new());
+        Database::create_on(disk.clone(), &self.params).unwrap();
+        disk
     }
 
     /// Does one step.
@@ -283,8 +301,7 @@ impl Workload {
     /// Does every step and keeps the answers after each: what other databases are compared with. They are asked of a copy,
     /// as another process would find it, so that asking changes nothing.
     pub fn record(&mut self, flush_contents: u64) -> Result<()> {
-        let disk = MemoryDisk::of(Vec::new());
-        Database::create_on(disk.clone(), &Params::default())?;
+        let disk = self.empty_file();
         let db = Database::open_on(disk.clone(), options(flush_contents))?;
         for number in 0..=self.len() {
             if number > 0 {
@@ -363,22 +380,28 @@ fn additions_of(step: &Step) -> &[Addition] {
     }
 }
 
-fn sketcher() -> Sketcher {
-    Sketcher::new(&Params::default().sketch).unwrap()
-}
-
 fn sketched(addition: &Addition, sketcher: &mut Sketcher) -> Document {
     let sketch = sketcher.sketch(addition.text.as_bytes());
     Document { key: addition.key.clone(), sketch, seen_at: Some(addition.seen_at) }
 }
 
-/// Texts of the steps and variants of them, asked about by both measures.
-fn probes(all: &[&Addition], sketcher: &mut Sketcher, rng: &mut Rng) -> Vec<(Sketch, Query)> {
+/// Texts of the steps and variants of them, asked about by the measures of the sketches that are kept.
+fn probes(
+    params: &Params,
+    all: &[&Addition],
+    sketcher: &mut Sketcher,
+    rng: &mut Rng,
+) -> Vec<(Sketch, Query)> {
+    let Kept { sample, signature, simhash, .. } = params.keep_sketches;
+    let resemblance = (sample && signature).then_some(Measure::Resemblance(0.6));
+    let hamming = simhash.then_some(Measure::Hamming(params.hamming));
+    // Only the same text is known again where no sketch tells more.
+    let default = (!knows_near(params)).then_some(Measure::Any(params.threshold));
     (0..PROBES)
         .map(|number| {
             let text = &all[rng.below(all.len())].text;
             let text = if number % 3 == 0 { format!("{text} {}", word(number)) } else { text.clone() };
-            let by = [None, Some(Measure::Resemblance(0.6)), Some(Measure::Hamming(3))][number % 3];
+            let by = [None, resemblance, hamming][number % 3].or(default);
             (sketcher.sketch(text.as_bytes()), Query { by, copies: number % 2 == 0, ..Query::default() })
         })
         .collect()

@@ -80,10 +80,10 @@ impl Round {
 }
 
 /// Compares every answer with that of a database that is given the calls one by one.
-fn replay(mut calls: Vec<Call>, updates: bool) -> [u64; 3] {
+fn replay(params: &Params, mut calls: Vec<Call>, updates: bool) -> [u64; 3] {
     calls.sort_by_key(|call| call.added[0].id);
     let disk = MemoryDisk::of(Vec::new());
-    Database::create_on(disk.clone(), &Params::default()).unwrap();
+    Database::create_on(disk.clone(), params).unwrap();
     let db = Database::open_on(disk, Options::default()).unwrap();
     let (mut latest, mut new, mut exact, mut others) = (0, 0, 0, 0);
     for Call { began, ended, documents, added } in calls {
@@ -148,7 +148,7 @@ fn verdicts_of_many_threads_are_those_of_one() {
         }
         let counts = db.stats().unwrap();
         let made = calls.len() as u64;
-        let [new, exact, others] = replay(calls, round.updates);
+        let [new, exact, others] = replay(db.params(), calls, round.updates);
         db.close().unwrap();
         let again = place.open();
         assert_eq!(again.stats().unwrap().documents, counts.documents);

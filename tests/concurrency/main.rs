@@ -3,7 +3,7 @@
 //!
 //! Locks are shuttle's: whoever waits for one gives way to any other thread, and a schedule in which all wait fails. Every
 //! run begins with another seed and a failure names the schedule. `SKETCHDB_SCHEDULES` is how many random ones, 10,000 by
-//! default. What is too large for that, a whole database, is run by many threads for `SKETCHDB_STRESS` seconds, 2 by
+//! default. What is too large for that, a whole database, is run by many threads in `SKETCHDB_STRESS` rounds, 18 by
 //! default, and each answer is compared with what some order of the calls would give. (How readers come to the next view,
 //! an exchange of one pointer under a lock, needs no checker.)
 

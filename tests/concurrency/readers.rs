@@ -1,8 +1,9 @@
 //! What readers see while others write: whole commits, one state an answer, nothing acknowledged missing, no way back.
 
+use crate::common::params::{in_units, knows_near, lists_pairs};
 use crate::common::rng::Rng;
 use crate::stress::{Board, one_of};
-use sketchdb::{ClusterOptions, Database, Error, Pair, PairEvent, PairOptions, Query};
+use sketchdb::{Answer, ClusterOptions, Database, Error, Measure, Pair, PairEvent, PairOptions, Query};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -61,10 +62,17 @@ impl Reader<'_> {
         assert!(batches.values().all(|&count| count == WHOLE), "{what} shows parts of batches: {batches:?}");
     }
 
+    /// Every copy of what is like a text, or the same where nothing tells more.
+    fn ask(&self, text: &str) -> Answer {
+        let params = self.db.params();
+        let sketch = self.db.sketch(in_units(params, text)).unwrap();
+        let by = (!knows_near(params)).then_some(Measure::Any(params.threshold));
+        self.db.query(&sketch, &Query { by, copies: true, limit: 0, ..Query::default() }).unwrap()
+    }
+
     fn query(&mut self) {
         let text = one_of(&mut self.rng, self.texts);
-        let sketch = self.db.sketch(&**text).unwrap();
-        let answer = self.db.query(&sketch, &Query { copies: true, ..Query::default() }).unwrap();
+        let answer = self.ask(text);
         self.assert_whole(answer.matches.iter().map(|found| found.key.as_str()), "a query");
         for found in answer.matches.iter().filter(|found| found.exact) {
             let exact = answer.matches.iter().filter(|found| found.exact).count() as u64;
@@ -76,8 +84,7 @@ impl Reader<'_> {
     fn acknowledged(&mut self) {
         let Some((key, text)) = self.board.last() else { return };
         assert!(self.db.get(&key).unwrap().is_some(), "{key} was acknowledged");
-        let sketch = self.db.sketch(&*text).unwrap();
-        let answer = self.db.query(&sketch, &Query { copies: true, ..Query::default() }).unwrap();
+        let answer = self.ask(&text);
         assert!(answer.matches.iter().any(|found| found.key == key && found.exact), "{key}: {answer:?}");
     }
 
@@ -103,6 +110,9 @@ impl Reader<'_> {
     }
 
     fn pairs(&self) {
+        if !lists_pairs(self.db.params()) {
+            return;
+        }
         let mut exact: BTreeMap<String, BTreeSet<(String, String)>> = BTreeMap::new();
         let each = |event| {
             if let PairEvent::Pair(Pair { a, b, exact: true, .. }) = event

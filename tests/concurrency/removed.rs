@@ -5,8 +5,8 @@
 use crate::common::disk::MemoryDisk;
 use crate::common::rng::Rng;
 use crate::readers::Reader;
-use crate::stress::{Board, Clock, SlowDisk, Stops, WRITERS, document, one_of, pool, rounds};
-use sketchdb::{Added, Database, Options, Params, Policy, Verdict};
+use crate::stress::{Board, Clock, SlowDisk, Stops, WRITERS, document, drawn, one_of, pool, rounds};
+use sketchdb::{Added, Database, Options, Policy, Verdict};
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -145,7 +145,7 @@ impl Shared {
 fn answers_are_explained_by_some_order_that_agrees_with_the_clock() {
     rounds("removals", |seed| {
         let disk = MemoryDisk::of(Vec::new());
-        Database::create_on(disk.clone(), &Params::default()).unwrap();
+        Database::create_on(disk.clone(), &drawn(seed)).unwrap();
         let options = Options { flush_contents: [40, 200][seed as usize % 2], ..Options::default() };
         let db = Database::open_on(Arc::new(SlowDisk(disk.clone())), options).unwrap();
         let shared = Shared {

@@ -1,6 +1,7 @@
 //! Rounds of many threads on one database: what they share, how long they go on, and who looks that they do not hang.
 
 use crate::common::disk::MemoryDisk;
+use crate::common::params::{in_units, sets};
 use crate::common::rng::Rng;
 use crate::common::texts::{Draw, edited, text};
 use sketchdb::{Database, Disk, Document, Options, Params};
@@ -8,21 +9,21 @@ use std::io::Write;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 pub const WRITERS: usize = 8;
 pub const READERS: usize = 4;
+/// Every size of memtable, with updates and without, in files of each set of parameters.
+const ROUNDS: u64 = 18;
 /// Far longer than any round takes.
 const HANGS: Duration = Duration::from_secs(600);
 
-/// Runs rounds with other seeds until the time is over that `SKETCHDB_STRESS` tells, in seconds: at least two.
+/// Runs as many rounds as `SKETCHDB_STRESS` tells, each with a seed of its own.
 pub fn rounds(name: &str, mut round: impl FnMut(u64) -> Vec<(&'static str, u64)>) {
     let asked = std::env::var("SKETCHDB_STRESS").ok().and_then(|asked| asked.parse().ok());
-    let (began, whole) = (Instant::now(), Duration::from_secs(asked.unwrap_or(2)));
+    let seeds: u64 = asked.unwrap_or(ROUNDS);
     let mut sums: Vec<(&'static str, u64)> = Vec::new();
-    let mut seed = 0;
-    while seed < 2 || began.elapsed() < whole {
-        seed += 1;
+    for seed in 1..=seeds {
         for (what, count) in watched(|| round(seed)) {
             match sums.iter_mut().find(|sum| sum.0 == what) {
                 Some(sum) => sum.1 += count,
@@ -30,7 +31,7 @@ pub fn rounds(name: &str, mut round: impl FnMut(u64) -> Vec<(&'static str, u64)>
             }
         }
     }
-    println!("{name}: {seed} rounds, {sums:?}");
+    println!("{name}: {seeds} rounds, {sums:?}");
     assert!(sums.iter().all(|sum| sum.1 > 0), "something was never met: {sums:?}");
 }
 
@@ -95,15 +96,24 @@ pub fn pool(seed: u64, families: usize) -> Vec<Arc<str>> {
     pool.into_iter().map(Arc::from).collect()
 }
 
+/// The parameters of a round: the default ones in every other.
+pub fn drawn(seed: u64) -> Params {
+    let sets = sets(23);
+    match seed.is_multiple_of(2) {
+        true => Params::default(),
+        false => sets[seed as usize / 2 % sets.len()].clone(),
+    }
+}
+
 /// A database in a folder of its own whose memtable is so small that runs are written and merged.
 pub fn small_runs(seed: u64, path: &std::path::Path) -> Database {
-    Database::create(path, &Params::default()).unwrap();
+    Database::create(path, &drawn(seed)).unwrap();
     let flush_contents = [40, 150, 32 * 1024][seed as usize % 3];
     Database::open(path, Options { flush_contents, ..Options::default() }).unwrap()
 }
 
 pub fn document(db: &Database, key: &str, text: &str) -> Document {
-    crate::common::place::document(db, key, text)
+    crate::common::place::document(db, key, in_units(db.params(), text))
 }
 
 pub fn one_of<'a, T>(rng: &mut Rng, list: &'a [T]) -> &'a T {

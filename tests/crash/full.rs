@@ -4,6 +4,7 @@
 //! The disk is a small file system in memory. Where mounting is not permitted, the test runs itself again among users and
 //! mounts of its own.
 
+use super::common::place::Place;
 use super::common::rng::Rng;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
@@ -71,7 +72,21 @@ fn text(number: usize) -> String {
 
 fn run(args: &[&str], stdin: &str) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_sketchdb"));
-    command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.args(args);
+    feed(command, stdin)
+}
+
+/// Runs where no file may grow beyond so many megabytes. The signal that would end the command is ignored.
+fn run_limited(megabytes: usize, args: &[&str], stdin: &str) -> Output {
+    let mut command = Command::new("sh");
+    let blocks = (megabytes << 20 >> 9).to_string();
+    let script = "trap '' XFSZ; ulimit -f \"$0\"; exec \"$@\"";
+    command.args(["-c", script, &blocks, env!("CARGO_BIN_EXE_sketchdb")]).args(args);
+    feed(command, stdin)
+}
+
+fn feed(mut command: Command, stdin: &str) -> Output {
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
     let mut pipe = child.stdin.take().unwrap();
     std::thread::scope(|scope| {
@@ -87,10 +102,15 @@ fn refused(args: &[&str], place: &str) {
 }
 
 fn check_refused(output: &Output, args: &[&str], place: &str) {
+    check_told(output, args, [place, "No space left", "make room"]);
+}
+
+/// Checks that the command failed, and what it said.
+fn check_told(output: &Output, args: &[&str], words: [&str; 3]) {
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(5), "{args:?}: {said}");
-    assert!(said.contains("No space left") && said.contains(place), "{args:?} said: {said}");
-    assert!(said.contains("make room"), "{args:?} does not say what to do: {said}");
+    let missing: Vec<_> = words.iter().filter(|words| !said.contains(**words)).collect();
+    assert!(missing.is_empty(), "{args:?} does not say {missing:?}: {said}");
 }
 
 fn done(args: &[&str]) -> String {
@@ -105,7 +125,7 @@ fn with_disk(name: &str, megabytes: usize, test: impl FnOnce(&Disk)) {
         return test(&disk);
     }
     if std::env::var_os(UNSHARED).is_some() {
-        return eprintln!("{name}: not tested: mounting is not permitted, not even with `unshare -rm`");
+        return without_disk(name);
     }
     let own = std::env::current_exe().unwrap();
     let mut again = Command::new("unshare");
@@ -113,18 +133,30 @@ fn with_disk(name: &str, megabytes: usize, test: impl FnOnce(&Disk)) {
     match again.env(UNSHARED, "1").status() {
         Ok(status) if status.success() => {}
         Ok(status) if status.code() == Some(101) => panic!("among mounts of its own"),
-        _ => eprintln!("{name}: not tested: neither `mount` nor `unshare -rm` is permitted"),
+        _ => without_disk(name),
     }
+}
+
+/// Where nobody may mount, a limit of file sizes stands for the full disk: see the tests at the end.
+fn without_disk(name: &str) {
+    eprintln!("{name}: by a limit of file sizes only: neither `mount` nor `unshare -rm` is permitted");
+}
+
+fn lines() -> String {
+    let line = |number| format!("{{\"id\":\"k{number}\",\"text\":\"{}\"}}\n", text(number));
+    (0..DOCUMENTS).map(line).collect()
 }
 
 /// Adds until the disk is full: the keys whose verdicts were printed.
 fn add_until_full(db: &str) -> Vec<String> {
-    let lines: String = (0..DOCUMENTS)
-        .map(|number| format!("{{\"id\":\"k{number}\",\"text\":\"{}\"}}\n", text(number)))
-        .collect();
     let args = ["--json", "add", db, "-", "--format", "jsonl"];
-    let output = run(&args, &lines);
+    let output = run(&args, &lines());
     check_refused(&output, &args, db);
+    acknowledged(output)
+}
+
+/// The keys whose verdicts were printed.
+fn acknowledged(output: Output) -> Vec<String> {
     let verdicts = String::from_utf8(output.stdout).unwrap();
     let key =
         |line| serde_json::from_str::<serde_json::Value>(line).unwrap()["key"].as_str().unwrap().to_owned();
@@ -282,4 +314,53 @@ fn outputs_that_find_no_room_are_not_there() {
         let said = String::from_utf8_lossy(&export.stderr);
         assert!(export.status.code() == Some(5) && said.contains("stdout: No space left"), "{said}");
     });
+}
+
+/// What is said of a file that may not grow.
+const MAY_NOT_GROW: [&str; 2] = ["File too large", "raise the limit"];
+
+#[test]
+fn what_was_acknowledged_is_there_when_the_file_may_not_grow() {
+    let place = Place::empty();
+    let db = place.file("db").to_str().unwrap().to_owned();
+    let args = ["--json", "add", &db, "-", "--format", "jsonl"];
+    let output = run_limited(12, &args, &lines());
+    check_told(&output, &args, [&db, MAY_NOT_GROW[0], MAY_NOT_GROW[1]]);
+    let keys = acknowledged(output);
+    assert!(!keys.is_empty() && keys.len() < DOCUMENTS, "{} were added", keys.len());
+    // It was recovered before the command ended: whoever may not write reads it.
+    for args in [&["stats", &db][..], &["get", &db, &keys[0]], &["verify", &db]] {
+        let output = run_limited(0, args, "");
+        assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+    check_keys(&db, &keys);
+    done(&["add", &db, file!()]);
+}
+
+#[test]
+fn outputs_that_may_not_grow_are_not_there() {
+    let place = Place::empty();
+    let [input, db, out, export] =
+        ["in.jsonl", "db", "out", "export"].map(|name| place.file(name).to_str().unwrap().to_owned());
+    std::fs::write(&input, lines().lines().take(3000).collect::<Vec<_>>().join("\n")).unwrap();
+    done(&["add", &db, &input]);
+    std::fs::write(&export, done(&["export", &db])).unwrap();
+    let before = std::fs::read(&db).unwrap();
+    let names = || {
+        let names = std::fs::read_dir(place.file("")).unwrap().map(|entry| entry.unwrap().file_name());
+        names.collect::<std::collections::BTreeSet<_>>()
+    };
+    let left = names();
+    for args in [
+        &["dedup", &input, "--output", &out][..],
+        &["import", &out, &export],
+        &["create", &out],
+        &["compact", &db],
+        &["rebuild", &db],
+    ] {
+        let output = run_limited(0, args, "");
+        check_told(&output, args, ["sketchdb: ", MAY_NOT_GROW[0], MAY_NOT_GROW[1]]);
+        assert_eq!(names(), left, "{args:?} left something");
+        assert!(std::fs::read(&db).unwrap() == before, "{args:?} changed the database");
+    }
 }

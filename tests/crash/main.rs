@@ -16,6 +16,7 @@ mod processes;
 mod verdicts;
 
 use common::disk::{CrashDisk, Epoch, FailingDisk, Failure, History, MemoryDisk, Survives};
+use common::params;
 use common::rng::Rng;
 use common::workload::{Workload, options};
 use sketchdb::{Database, Disk, Error, Options, Params, Result};
@@ -52,9 +53,16 @@ struct Recorded {
 }
 
 fn record(steps: usize, documents: usize) -> Recorded {
-    let mut workload = Workload::new(7, steps, documents);
+    let (recorded, runs) = record_of(Workload::new(7, steps, documents));
+    assert!(runs.windows(2).filter(|pair| pair[0] < pair[1]).count() >= 5, "five flushes: {runs:?}");
+    assert!(runs.windows(2).any(|pair| pair[0] > pair[1]), "a merge: {runs:?}");
+    recorded
+}
+
+/// Runs a workload; also how many runs there were after each step.
+fn record_of(mut workload: Workload) -> (Recorded, Vec<u64>) {
     workload.record(FLUSH).unwrap();
-    let disk = CrashDisk::over(empty_file());
+    let disk = CrashDisk::over(workload.empty_file().bytes());
     let db = Database::open_on(disk.clone(), options(FLUSH)).unwrap();
     let (mut acknowledged, mut runs) = (Vec::new(), Vec::new());
     workload
@@ -63,10 +71,8 @@ fn record(steps: usize, documents: usize) -> Recorded {
             runs.push(db.stats().unwrap().runs);
         })
         .unwrap();
-    assert!(runs.windows(2).filter(|pair| pair[0] < pair[1]).count() >= 5, "five flushes: {runs:?}");
-    assert!(runs.windows(2).any(|pair| pair[0] > pair[1]), "a merge: {runs:?}");
     db.close().unwrap();
-    Recorded { workload, history: disk.history(), acknowledged }
+    (Recorded { workload, history: disk.history(), acknowledged }, runs)
 }
 
 impl Recorded {
@@ -175,6 +181,24 @@ fn nothing_acknowledged_is_lost_in_a_crash() {
         counts.went_on.into_inner()
     );
     assert!(images >= 300);
+}
+
+#[test]
+fn nothing_is_lost_in_a_crash_whatever_the_parameters() {
+    let mut images = 0;
+    for (seed, params) in (0..).zip(params::sets(17)) {
+        let (recorded, _) = record_of(Workload::with(&params, seed, 14, 12));
+        let mut rng = Rng(seed);
+        recorded.history.epochs(|number, epoch| {
+            let way = WAYS[number % WAYS.len()];
+            let (moment, go_on) = (epoch.moment(&mut rng), rng.once_in(8));
+            let image = epoch.crash(moment, way, &mut rng);
+            recorded.check(MemoryDisk::of(image), moment, go_on);
+            images += 1;
+        });
+    }
+    eprintln!("{images} crash images of files with drawn parameters: all whole");
+    assert!(images >= 100, "{images} images");
 }
 
 /// A workload with its answers, not recorded.

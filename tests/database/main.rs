@@ -8,6 +8,8 @@ mod verdicts;
 mod updates;
 mod threads;
 mod bounded;
+mod accept;
+mod common_shingles;
 mod copies;
 mod edge_texts;
 mod parameters;

@@ -2,7 +2,9 @@
 
 use super::common::disk::MemoryDisk;
 use super::common::place::{document, exported};
-use super::rows::{AMENDMENTS, HOLDERS, MARKS, bitmap, put, remove};
+use super::rows::{
+    AMENDMENTS, HOLDERS, MARKS, MEMBERS, PARENTS, REPRESENTATIVES, bitmap, count, put, remove,
+};
 use super::sealed::crafted;
 use redb::WriteTransaction;
 use sketchdb::{
@@ -28,8 +30,18 @@ fn base() -> Vec<u8> {
     disk.bytes()
 }
 
+/// Changes one row of a table of bitmaps, or puts it there.
+fn set_row<K: redb::Key + 'static>(
+    of: &WriteTransaction,
+    table: redb::TableDefinition<K, &[u8]>,
+    key: K::SelfType<'_>,
+    ids: &[u64],
+) {
+    of.open_table(table).unwrap().insert(key, &bitmap(ids)[..]).unwrap();
+}
+
 fn set_holders(of: &WriteTransaction, content: u64, holders: &[u64]) {
-    of.open_table(HOLDERS).unwrap().insert((content, 0), &bitmap(holders)[..]).unwrap();
+    set_row(of, HOLDERS, (content, 0), holders);
 }
 
 /// What is asked.
@@ -126,7 +138,7 @@ fn verifying_names_who_holds_what_he_does_not() {
         (|of| set_holders(of, 0, &[2]), "document 0", "content 0 does not know it"),
         (
             // The largest number there is, and no time.
-            |of| put(of, AMENDMENTS, 0, &[&[253][..], &[255; 8], &[0]].concat()),
+            |of| put(of, AMENDMENTS, 0, &[&[253][..], &[255; 8], &[0, 0]].concat()),
             "document 0",
             "content 18446744073709551615 does not know it",
         ),
@@ -136,5 +148,29 @@ fn verifying_names_who_holds_what_he_does_not() {
         let db = Database::open_on(disk, Options { read_only: true, ..Options::default() }).unwrap();
         let damage = db.verify(false).unwrap().damage;
         assert!(damage.iter().any(|damage| damage.at == at && damage.what == what), "{at}: {damage:?}");
+    }
+}
+
+/// In the base the next document is 4 and the next content 5: the very numbers that the next addition gives out.
+#[test]
+fn a_row_of_the_next_number_is_refused_when_the_file_is_opened() {
+    let cases: [(&str, Change); 10] = [
+        ("frame of Documents 3", |of| count(of, |counters| counters[0] = 3)),
+        ("frame of Contents 4", |of| count(of, |counters| counters[1] = 4)),
+        ("row of amendments 4", |of| put(of, AMENDMENTS, 4, &[1, 0])),
+        ("row of holders 5", |of| set_holders(of, 5, &[0])),
+        ("row of parents 5", |of| drop(of.open_table(PARENTS).unwrap().insert(5, 0).unwrap())),
+        ("row of members 5", |of| set_row(of, MEMBERS, (5, 0), &[5])),
+        ("row of representatives 5", |of| put(of, REPRESENTATIVES, 5, &[4, 0])),
+        ("mark of the dead 5", |of| set_row(of, MARKS, (1, 0), &[1, 3, 5])),
+        ("mark of the removed 4", |of| set_row(of, MARKS, (2, 0), &[3, 4])),
+        ("mark of dirty clusters 5", |of| set_row(of, MARKS, (3, 0), &[5])),
+    ];
+    let whole = base();
+    for (expected, change) in cases {
+        let disk = MemoryDisk::of(crafted(&whole, change));
+        let opened = Database::open_on(disk, Options::default());
+        let Err(Error::Corrupt { at, what }) = opened else { panic!("{expected}: {opened:?}") };
+        assert_eq!((&*at, &*what), (expected, "the counters say that it was never given"));
     }
 }

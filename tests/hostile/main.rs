@@ -16,9 +16,10 @@ mod sealed;
 mod told;
 
 use common::disk::{CrashDisk, MemoryDisk, Survives};
+use common::params;
 use common::rng::Rng;
 use common::workload::{Workload, options};
-use sketchdb::{Database, Error, Options, Params};
+use sketchdb::{Database, Error, Options};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -48,8 +49,7 @@ fn whole() -> &'static Whole {
 
 /// The bytes of a database each time it was closed, which is after every step.
 fn closed_again_and_again(workload: &Workload) -> Vec<Vec<u8>> {
-    let disk = MemoryDisk::of(Vec::new());
-    Database::create_on(disk.clone(), &Params::default()).unwrap();
+    let disk = workload.empty_file();
     let closed = |number: usize| {
         let db = Database::open_on(disk.clone(), options(FLUSH)).unwrap();
         workload.step(&db, number).unwrap();
@@ -61,7 +61,10 @@ fn closed_again_and_again(workload: &Workload) -> Vec<Vec<u8>> {
 
 impl Whole {
     fn new(steps: usize, documents: usize) -> Self {
-        let mut workload = Workload::new(3, steps, documents);
+        Self::of(Workload::new(3, steps, documents))
+    }
+
+    fn of(mut workload: Workload) -> Self {
         workload.record(FLUSH).unwrap();
         let mut closed = closed_again_and_again(&workload);
         let (bytes, older) = (closed.pop().unwrap(), closed[closed.len() / 2].clone());
@@ -247,10 +250,26 @@ fn flipped_bits_are_noticed() {
     let used = whole.used_pages();
     let mut bytes: Vec<usize> =
         (0..whole.bytes.len() / PAGE).map(|page| page * PAGE + rng.below(16)).collect();
-    bytes.extend((0..5000).map(|_| used[rng.below(used.len())] * PAGE + rng.below(PAGE)));
+    bytes.extend((0..4000).map(|_| used[rng.below(used.len())] * PAGE + rng.below(PAGE)));
     bytes.extend((0..500).map(|_| rng.below(3 * PAGE)));
     let cases = bytes.into_iter().map(|at| Damage::Flip { at, bit: rng.below(8) as u32 });
     assert_noticed(&examine_all(whole, "flips", cases));
+}
+
+#[test]
+fn damage_is_noticed_whatever_the_parameters() {
+    for (seed, params) in (0..).zip(params::sets(19)) {
+        let whole = Whole::of(Workload::with(&params, seed, 12, 12));
+        let (mut rng, used) = (Rng(seed), whole.used_pages());
+        let flips = (0..150).map(|_| {
+            let at = used[rng.below(used.len())] * PAGE + rng.below(PAGE);
+            Damage::Flip { at, bit: rng.below(8) as u32 }
+        });
+        let mut cases: Vec<Damage> = flips.collect();
+        cases.extend(used.iter().map(|&page| Damage::Zero { pages: page..page + 1 }));
+        let what = format!("flips and zeroed pages, {}, {}", params.sketch.shingle, params.keep_sketches);
+        assert_noticed(&examine_all(&whole, &what, cases.into_iter()));
+    }
 }
 
 #[test]
@@ -336,7 +355,11 @@ fn name_all(whole: &Whole, cases: impl Iterator<Item = Damage>) -> (usize, usize
         match open(damage.applied(whole)) {
             Ok(db) => {
                 let verified = db.verify(false).unwrap_or_else(|error| panic!("{name}: {error}"));
-                assert!(verified.damaged > 0 && verified.intact.is_some(), "{name} is not named");
+                assert!(verified.damaged > 0, "{name} is not named");
+                if named % 16 == 0 {
+                    let counted = salvage::saved(damage.applied(whole));
+                    assert_eq!(verified.intact, Some(counted), "{name}");
+                }
                 let at = &verified.damage[0].at;
                 assert!(damage.is_at(at, whole), "{name} is named as {at}");
                 named += 1;

@@ -1,11 +1,11 @@
 //! Proves that salvaging keeps what is whole and says what is lost, whatever happened to the file.
 
 use super::common::disk::MemoryDisk;
-use super::common::place::exported;
+use super::common::place::{Place, exported};
 use super::common::rng::Rng;
 use super::common::workload::options;
 use super::{Damage, FLUSH, PAGE, whole};
-use sketchdb::{Database, Disk, Error, Params, Query, Salvaged, SketchParams};
+use sketchdb::{Database, Disk, Error, Options, Params, Query, Salvaged, SketchParams};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::sync::Arc;
@@ -67,6 +67,15 @@ fn salvage(bytes: Vec<u8>) -> Result<(Salvaged, Database), Error> {
     let disk = MemoryDisk::of(Vec::new());
     let salvaged = Database::salvage_onto(MemoryDisk::of(bytes), disk.clone(), 4 << 20, &mut |_, _, _| {})?;
     Ok((salvaged, Database::open_on(disk, options(FLUSH)).unwrap()))
+}
+
+/// How many contents and documents salvaging saves.
+pub fn saved(bytes: Vec<u8>) -> (u64, u64) {
+    match salvage(bytes) {
+        Ok((saved, _)) => (saved.contents, saved.documents),
+        Err(Error::Lost(_)) => (0, 0),
+        Err(error) => panic!("{error}"),
+    }
 }
 
 /// Salvages a damaged file and compares: whether what had changed since documents were added was known.
@@ -298,4 +307,77 @@ fn the_longest_record_is_saved() {
     let (salvaged, db) = salvage(disk.bytes()).unwrap();
     assert_eq!((salvaged.documents, salvaged.is_lossy()), (1, false), "{salvaged:?}");
     assert!(db.get("long").unwrap().is_some());
+}
+
+/// The epochs of the frames of documents in a file, by the number of the first document of each.
+fn epochs(bytes: &[u8]) -> BTreeMap<u64, u32> {
+    let all = content(bytes);
+    let at = (0..all.len() - HEADER).filter(|&at| &all[at..at + 4] == b"skFr" && all[at + 5] & 0x7F == 2);
+    at.map(|at| {
+        let first = u64::from_le_bytes(all[at + 16..at + 24].try_into().unwrap());
+        (first, u32::from_le_bytes(all[at + 28..at + 32].try_into().unwrap()))
+    })
+    .collect()
+}
+
+/// Frames of a commit that never came are older than all that later writers put at the same numbers.
+#[test]
+fn each_writer_has_an_epoch_of_its_own() {
+    let mut disk = MemoryDisk::of(Vec::new());
+    Database::create_on(disk.clone(), &Params::default()).unwrap();
+    // Records so long that each has a frame of its own, which later commits leave where it is.
+    let text = |number: u64| (0..2000).map(|word| format!("w{} ", number << 20 | word)).collect::<String>();
+    for number in 0..4 {
+        let db = Database::open_on(disk.clone(), options(FLUSH)).unwrap();
+        db.add(format!("{number}").repeat(3000), text(number)).unwrap();
+        match number {
+            // Killed: the next one recovers the file.
+            2 => disk = disk.image(),
+            _ => db.close().unwrap(),
+        }
+    }
+    let epochs = epochs(&disk.bytes());
+    assert_eq!(epochs.keys().copied().collect::<Vec<_>>(), [0, 1, 2, 3]);
+    let epochs: Vec<u32> = epochs.into_values().collect();
+    assert!(epochs.is_sorted_by(|before, after| before < after), "{epochs:?}");
+}
+
+/// What `verify` says of a damaged file, also of one that cannot be opened, and what salvaging saves.
+fn counted_and_saved(bytes: &[u8]) -> ((u64, u64), (u64, u64)) {
+    let place = Place::empty();
+    std::fs::write(place.path(), bytes).unwrap();
+    let verified = Database::verify_at(place.path(), options(FLUSH), false).unwrap();
+    assert!(verified.damaged > 0);
+    (verified.intact.expect("a count"), saved(bytes.to_vec()))
+}
+
+#[test]
+fn verify_counts_what_salvaging_saves() {
+    // Frames of documents are written anew as they grow: their older copies lie in free pages.
+    let disk = MemoryDisk::of(Vec::new());
+    Database::create_on(disk.clone(), &Params::default()).unwrap();
+    for writer in 0..8 {
+        let db = Database::open_on(disk.clone(), Options::default()).unwrap();
+        let mut rng = Rng(writer);
+        for number in 0..10 {
+            let text: String = (0..40).map(|_| format!("w{} ", rng.next())).collect();
+            db.add(format!("{writer}/{number}"), text).unwrap();
+        }
+        db.close().unwrap();
+    }
+    let mut bytes = disk.bytes();
+    bytes[9000] ^= 1;
+    assert_eq!(counted_and_saved(&bytes), ((80, 80), (80, 80)));
+    let (mut rng, whole) = (Rng(12), whole());
+    let used = whole.used_pages();
+    let mut counts = BTreeSet::new();
+    for _ in 0..24 {
+        let page = used[rng.below(used.len())];
+        let pages = page..(page + 1 + rng.below(12)).min(whole.bytes.len() / PAGE);
+        let (name, damage) = Damage::Zero { pages }.named();
+        let (counted, saved) = counted_and_saved(&damage.applied(whole));
+        assert_eq!(counted, saved, "{name}");
+        counts.insert(counted);
+    }
+    assert!(counts.len() > 4, "{counts:?}");
 }

@@ -1,7 +1,8 @@
 //! What a query answers: candidates measured, those that pass, in order.
 
 use super::oracle::{Content, Oracle};
-use sketchdb::{Accept, Answer, DocId, FoundBy, Interval, Match, Measure, Overlap, Query, Sketch};
+use sketchdb::{Accept, Answer, Confirm, DocId, FoundBy, Interval, Match, Measure, Overlap, Query, Sketch};
+use std::collections::BTreeMap;
 
 /// The measures between a sketch and a content.
 pub struct Measured {
@@ -47,11 +48,19 @@ impl Oracle {
             }
             Measure::Hamming(distance) => ((self.by_simhash(sketch, distance), false), None),
             Measure::Containment(_) | Measure::Contained(_) => ((self.by_samples(sketch), false), None),
+            Measure::Any(_) => (self.by_all(sketch), None),
             _ => unreachable!("no other measure is asked for"),
         };
         let own = query.own.as_ref().and_then(|key| self.keys.get(key)).copied();
         let mut matches: Vec<(usize, Match)> = Vec::new();
-        for measured in candidates.iter().filter(|measured| measured.passes(by, query.accept)) {
+        let confirmed = |measured: &Measured| {
+            measured.exact || query.confirm.iter().all(|confirm| self.confirms(sketch, measured, *confirm))
+        };
+        let passes = |measured: &Measured| match by {
+            Measure::Any(threshold) => self.passes_any(measured, threshold, query.accept),
+            by => measured.passes(by, query.accept),
+        };
+        for measured in candidates.iter().filter(|measured| passes(measured) && confirmed(measured)) {
             let holders = self.contents[measured.content].holders.iter().map(|&id| id as usize);
             let shown = holders.filter(|&id| Some(id) != own).take(if query.copies { usize::MAX } else { 1 });
             matches.extend(shown.map(|id| (measured.content, self.matched(sketch, measured, id))));
@@ -59,6 +68,41 @@ impl Oracle {
         matches.sort_by(|(a, x), (b, y)| better(x, y, by).then(a.cmp(b)).then(x.id.cmp(&y.id)));
         matches.truncate(if query.limit == 0 { usize::MAX } else { query.limit });
         Answer { matches: matches.into_iter().map(|found| found.1).collect(), bounded, expected_recall }
+    }
+
+    /// What shares a band, a posted sample value, or lies within the file's distance.
+    fn by_all(&self, sketch: &Sketch) -> (Vec<Measured>, bool) {
+        let (bands, bounded) = self.by_bands(sketch, usize::MAX);
+        let samples = if self.params.containment { self.by_samples(sketch) } else { Vec::new() };
+        let mut all: BTreeMap<usize, Measured> = BTreeMap::new();
+        for measured in bands.into_iter().chain(samples).chain(self.by_simhash(sketch, self.params.hamming)) {
+            let by = measured.found_by;
+            let found = &mut all.entry(measured.content).or_insert(measured).found_by;
+            found.content |= by.content;
+            found.band |= by.band;
+            found.sample |= by.sample;
+            found.simhash |= by.simhash;
+        }
+        (all.into_values().collect(), bounded)
+    }
+
+    fn passes_any(&self, measured: &Measured, threshold: f64, accept: Accept) -> bool {
+        let shares: [fn(f64) -> Measure; 3] =
+            [Measure::Resemblance, Measure::Containment, Measure::Contained];
+        shares.iter().any(|by| measured.passes(by(threshold), accept))
+            || measured.hamming().is_some_and(|hamming| hamming <= self.params.hamming)
+    }
+
+    fn confirms(&self, sketch: &Sketch, measured: &Measured, confirm: Confirm) -> bool {
+        let other = &self.contents[measured.content].sketch;
+        match confirm {
+            Confirm::Simhash(distance) => measured.hamming().is_some_and(|hamming| hamming <= distance),
+            Confirm::Edit(share) => sketch
+                .edit
+                .as_ref()
+                .zip(other.edit.as_ref())
+                .is_some_and(|(a, b)| self.params.sketch.edit.estimate(a, b).share <= share),
+        }
     }
 
     fn matched(&self, sketch: &Sketch, measured: &Measured, id: usize) -> Match {

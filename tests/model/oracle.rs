@@ -5,9 +5,10 @@
 
 use super::answers::Measured;
 use super::clusters::Labels;
+use super::pair::near;
 use sketchdb::{
-    Added, Bands, ClusterId, ClusterRule, DocId, Document, FoundBy, Kept, Params, Policy, Sample, Sketch,
-    Stored, Verdict,
+    Added, Bands, ClusterId, ClusterRule, DocId, Document, FoundBy, Kept, Measure, Params, Policy, Sample,
+    Simhash, Sketch, Stored, Verdict, Visit,
 };
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -183,6 +184,25 @@ impl Oracle {
         *last = (*last).max(seen);
     }
 
+    /// Of each simhash, the texts within a distance: its place, the first document of the text, the distance.
+    pub fn within(&self, simhashes: &[Simhash], most: u32) -> BTreeSet<(usize, u64, u32)> {
+        let of = |(asked, simhash): (usize, &Simhash)| {
+            let close = self.contents.iter().filter_map(move |other| {
+                let (distance, first) = (other.sketch.simhash?.distance(*simhash), *other.holders.first()?);
+                (distance <= most).then_some((asked, first, distance))
+            });
+            close.collect::<Vec<_>>()
+        };
+        simhashes.iter().enumerate().flat_map(of).collect()
+    }
+
+    /// Adds a document with the text of one that is stored.
+    pub fn visit(&mut self, visit: &Visit, policy: Policy) -> Option<Added> {
+        let meant = self.holder(visit.of.as_ref().unwrap_or(&visit.key))?.content;
+        let sketch = self.contents[meant].sketch.clone();
+        Some(self.add(&Document { key: visit.key.clone(), sketch, seen_at: visit.seen_at }, policy))
+    }
+
     fn first_holder(&self, content: usize, own: Option<usize>) -> Option<usize> {
         self.contents[content].holders.iter().map(|&id| id as usize).find(|&id| Some(id) != own)
     }
@@ -201,20 +221,20 @@ impl Oracle {
     }
 
     /// What decides whether texts are near duplicates: of what is kept, the resemblance of those that share a band, else
-    /// the agreement of their signatures, else the distance of their simhashes.
+    /// the agreement of their signatures, else the distance of their simhashes, else the resemblance of those that share a
+    /// value.
     pub fn share(&self, measured: &Measured) -> Option<f64> {
-        let kept = self.params.keep_sketches;
-        match (kept.sample, kept.signature) {
-            (true, _) => measured.resemblance(),
-            (false, true) => measured.agreement(),
-            _ => measured.hamming().map(|distance| 1.0 - f64::from(distance) / 64.0),
+        match near(&self.params) {
+            Measure::Hamming(_) => measured.hamming().map(|distance| 1.0 - f64::from(distance) / 64.0),
+            Measure::Agreement(_) => measured.agreement(),
+            _ => measured.resemblance(),
         }
     }
 
     pub fn least_share(&self) -> f64 {
-        match self.params.keep_sketches {
-            Kept { sample: true, .. } | Kept { signature: true, .. } => self.params.threshold,
-            _ => 1.0 - f64::from(self.params.hamming) / 64.0,
+        match near(&self.params) {
+            Measure::Hamming(distance) => 1.0 - f64::from(distance) / 64.0,
+            _ => self.params.threshold,
         }
     }
 
@@ -231,8 +251,8 @@ impl Oracle {
     pub fn candidates(&self, sketch: &Sketch, before: usize) -> (Vec<Measured>, bool) {
         let mut found = match self.params.keep_sketches {
             Kept { signature: true, .. } => return self.by_bands(sketch, before),
-            Kept { sample: true, .. } => self.by_samples(sketch),
-            _ => self.by_simhash(sketch, self.params.hamming),
+            Kept { simhash: true, .. } => self.by_simhash(sketch, self.params.hamming),
+            _ => self.by_samples(sketch),
         };
         found.retain(|measured| measured.content < before);
         (found, false)

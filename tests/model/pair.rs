@@ -2,10 +2,11 @@
 
 use super::clusters::Group;
 use super::common::disk::MemoryDisk;
+use super::common::params::in_units;
 use super::oracle::Oracle;
 use sketchdb::{
-    Cluster, ClusterOptions, ClusterRule, Database, Document, Kept, Measure, Options, Params, Policy, Query,
-    Sketch, Verdict,
+    AddOptions, Cluster, ClusterOptions, ClusterRule, Database, Document, Durability, FoundBy, Kept, Measure,
+    Options, Params, Policy, Query, Simhash, Sketch, Verdict, Visit,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
@@ -16,7 +17,7 @@ use std::sync::Arc;
 pub enum Leave {
     Close,
     Drop,
-    /// As if the process had been killed between two calls.
+    /// As if the process had been killed after what was buffered had been flushed.
     Kill,
 }
 
@@ -26,6 +27,7 @@ pub struct Pair {
     pub oracle: Oracle,
     /// How often each verdict was given.
     pub verdicts: BTreeMap<&'static str, u64>,
+    calls: u64,
 }
 
 impl Pair {
@@ -33,7 +35,7 @@ impl Pair {
         let disk = Arc::new(MemoryDisk::default());
         Database::create_on(disk.clone(), params).unwrap();
         let db = Some(Database::open_on(disk.clone(), Options::default()).unwrap());
-        Pair { disk, db, oracle: Oracle::new(params), verdicts: BTreeMap::new() }
+        Pair { disk, db, oracle: Oracle::new(params), verdicts: BTreeMap::new(), calls: 0 }
     }
 
     pub fn db(&self) -> &Database {
@@ -41,13 +43,18 @@ impl Pair {
     }
 
     pub fn sketch(&self, text: &str) -> Sketch {
-        self.db().sketch(text).unwrap()
+        self.db().sketch(in_units(self.db().params(), text)).unwrap()
     }
 
     pub fn add(&mut self, documents: Vec<Document>, policy: Policy) {
         let expected: Vec<_> = documents.iter().map(|document| self.oracle.add(document, policy)).collect();
         let keys: Vec<String> = documents.iter().map(|document| document.key.clone()).collect();
-        let added = self.db().add_batch(documents, policy).unwrap();
+        // Every third call is buffered.
+        self.calls += 1;
+        let durability =
+            if self.calls.is_multiple_of(3) { Durability::Buffered } else { Durability::Durable };
+        let options = AddOptions { durability, ..AddOptions::from(policy) };
+        let added = self.db().add_batch(documents, options).unwrap();
         assert_eq!(added.len(), expected.len());
         for ((key, added), expected) in keys.iter().zip(&added).zip(&expected) {
             assert_eq!(added, expected, "adding {key}");
@@ -55,9 +62,32 @@ impl Pair {
         }
     }
 
+    /// Sees pages that are said to be the same as others.
+    pub fn see(&mut self, visits: Vec<Visit>, policy: Policy) {
+        let expected: Vec<_> = visits.iter().map(|visit| self.oracle.visit(visit, policy)).collect();
+        let seen = self.db().see_later(visits, policy).unwrap().wait().unwrap();
+        assert_eq!(seen, expected);
+    }
+
+    /// Every text within a distance of some, found in one pass.
+    pub fn sweep(&self, texts: &[String], distance: u32) {
+        let simhashes: Vec<Simhash> = texts.iter().filter_map(|text| self.sketch(text).simhash).collect();
+        let swept = self.db().sweep(&simhashes, distance).unwrap();
+        let found = swept.close.iter().map(|close| (close.asked, close.id.0, close.hamming));
+        assert_eq!(found.collect::<BTreeSet<_>>(), self.oracle.within(&simhashes, distance), "{distance}");
+    }
+
     /// Queries both; how many matches there were.
     pub fn query(&self, sketch: &Sketch, query: &Query) -> usize {
-        let answer = self.db().query(sketch, query).unwrap();
+        let mut answer = self.db().query(sketch, query).unwrap();
+        if let Some(Measure::Any(_)) = query.by {
+            // Tables also yield some of what lies beyond the distance.
+            for found in &mut answer.matches {
+                let within = |hamming| hamming <= self.oracle.params.hamming;
+                found.found_by.simhash &= found.hamming.is_some_and(within);
+            }
+            answer.matches.retain(|found| found.found_by != FoundBy::default());
+        }
         assert_eq!(answer, self.oracle.query(sketch, query), "{query:?}");
         answer.matches.len()
     }
@@ -135,6 +165,9 @@ impl Pair {
 
     pub fn reopen(&mut self, leave: Leave) {
         let db = self.db.take().unwrap();
+        if leave == Leave::Kill {
+            db.flush().unwrap();
+        }
         let disk = if leave == Leave::Kill { self.disk.image() } else { self.disk.clone() };
         match leave {
             Leave::Close => db.close().unwrap(),
@@ -160,9 +193,10 @@ impl Pair {
 /// By what texts are near duplicates.
 pub fn near(params: &Params) -> Measure {
     match params.keep_sketches {
-        Kept { sample: true, .. } => Measure::Resemblance(params.threshold),
+        Kept { sample: true, signature: true, .. } => Measure::Resemblance(params.threshold),
         Kept { signature: true, .. } => Measure::Agreement(params.threshold),
-        _ => Measure::Hamming(params.hamming),
+        Kept { simhash: true, .. } => Measure::Hamming(params.hamming),
+        _ => Measure::Resemblance(params.threshold),
     }
 }
 
