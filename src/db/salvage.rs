@@ -95,7 +95,8 @@ impl Database {
                 ..Salvaged::default()
             },
         };
-        let before = Counters { epoch: frames.epoch, ..remains.counters().unwrap_or_default() };
+        let counted = remains.counters().unwrap_or_default();
+        let before = Counters { epoch: frames.epoch, bounded: 0, ..counted };
         write_anew(&disk, &params, id, &before, memory, |builder| salvaging.copy(builder))?;
         let salvaged = salvaging.salvaged;
         let copy = Database::open_on(disk.clone(), Options { memory, ..Options::default() })?;

@@ -102,6 +102,7 @@ impl Source {
                 _ => Some(Measure::Hamming(draw.below(params.hamming as usize + 1) as u32)),
             },
             confirm: Vec::new(),
+            least_values: 0,
             ignore: None,
             accept: *draw.one_of(&[Accept::Estimate, Accept::Low, Accept::High]),
             limit: *draw.one_of(&[0, 0, 1, 3]),
