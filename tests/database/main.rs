@@ -8,6 +8,8 @@ mod verdicts;
 mod updates;
 mod threads;
 mod bounded;
+mod totals;
+mod bounded_anew;
 mod copies;
 mod edge_texts;
 mod parameters;
