@@ -115,7 +115,7 @@ fn what_is_contained_goes_and_says_by_what() {
             assert_eq!((duplicate.of, duplicate.exact), (format!("0 {number}"), false));
             let (low, high) = duplicate.containment_interval.map(|i| (i.low, i.high)).unwrap();
             assert_eq!((duplicate.containment, high), (Some(1.0), 1.0));
-            assert!(low >= SHARE && low < 1.0 && duplicate.values.unwrap() >= 16);
+            assert!((SHARE..1.0).contains(&low) && duplicate.values.unwrap() >= 16);
         }
     }
     let db = Place::new().open();
