@@ -183,7 +183,7 @@ fn what_is_written_anew_and_what_is_broken_is_told_as_the_schema_says() {
     assert_eq!(lines_of("merge", folder, "import", &["new", "lines"])[0]["added"], 6);
     assert_eq!(lines(folder, "merge", &["new", "db"])[0]["kept"], 6);
     lines(folder, "compact", &["db"]);
-    lines_of("compact", folder, "rebuild", &["db", "--threshold", "0.7"]);
+    lines(folder, "rebuild", &["db", "--threshold", "0.7"]);
     lines(folder, "add", &["lean", "docs.jsonl", "--keep-sketches", "signature"]);
     lines(folder, "pairs", &["lean", "--by", "agreement"]);
     assert_eq!(exported(folder, "lean")[1]["content"]["sample"], Value::Null);
@@ -275,6 +275,7 @@ fn the_schema_is_strict() {
         ("remove", lines(folder, "remove", &["db", "near"]).remove(0)),
         ("expire", lines(folder, "expire", &["db", "--unseen-for", "1d"]).remove(0)),
         ("compact", lines(folder, "compact", &["db"]).remove(0)),
+        ("rebuild", lines(folder, "rebuild", &["db"]).remove(0)),
         ("salvage", lines_of("salvage", folder, "rebuild", &["db", "--salvage"]).remove(0)),
         ("merge", lines(folder, "merge", &["full", "full2"]).remove(0)),
         ("params", export[0]["sketchdb"]["params"].clone()),

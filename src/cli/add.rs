@@ -4,7 +4,7 @@ use crate::args::{Add, Common};
 use crate::creation;
 use crate::exit::{Ended, Outcome, Stop};
 use crate::open;
-use crate::output::{Output, rounded, short};
+use crate::output::{Output, high, low, rounded, short};
 use crate::pipeline::{self, Event, Meter, Sketched};
 use crate::progress::Progress;
 use crate::say::visible;
@@ -27,6 +27,10 @@ struct Line<'a> {
     of: Option<&'a str>,
     resemblance: Option<f64>,
     cluster: Option<u64>,
+    containment: Option<f64>,
+    containment_low: Option<f64>,
+    containment_high: Option<f64>,
+    values: Option<u64>,
 }
 
 pub fn run(verb: &Add, common: &Common) -> Ended {
@@ -210,16 +214,24 @@ impl Adding<'_> {
         }
         let verdict = added.verdict.name();
         if self.json {
-            let resemblance = rounded(added.resemblance);
-            let id = added.id.map(|id| id.0);
-            let of = added.of.as_deref();
-            let cluster = added.cluster.map(|cluster| cluster.0);
-            self.output.json(&Line { key, id, verdict, of, resemblance, cluster })?;
+            self.output.json(&Line {
+                key,
+                id: added.id.map(|id| id.0),
+                verdict,
+                of: added.of.as_deref(),
+                resemblance: rounded(added.resemblance),
+                cluster: added.cluster.map(|cluster| cluster.0),
+                containment: rounded(added.containment),
+                containment_low: low(added.containment_interval),
+                containment_high: high(added.containment_interval),
+                values: added.values,
+            })?;
         } else {
-            let of = added
-                .of
-                .as_deref()
-                .map_or(String::new(), |of| format!("  {} of {}", short(added.resemblance), visible(of)));
+            let of = match (added.of.as_deref().map(visible), added.containment) {
+                (None, _) => String::new(),
+                (Some(of), None) => format!("  {} of {of}", short(added.resemblance)),
+                (Some(of), containment) => format!("  {} in {of}", short(containment)),
+            };
             self.output.line(&format!("{verdict:<9}  {}{of}", visible(key)))?;
         }
         Ok(())

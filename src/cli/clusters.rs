@@ -24,10 +24,13 @@ pub fn run(verb: &ClustersArgs, common: &Common) -> Ended {
         };
         tell(&mut output, common.json, &cluster, |each| db.cluster_members(&cluster, each))?;
         output.flush()?;
+        warn(common, cluster.bounded);
         return Ok(Outcome::Done);
     }
     let clusters = db.clusters(ClusterOptions { min_size: verb.min_size })?;
+    let mut bounded = false;
     let stopped = clusters.each(|cluster| {
+        bounded |= cluster.bounded;
         match tell(&mut output, common.json, &cluster, |each| clusters.members(&cluster, each)) {
             Ok(()) => ControlFlow::Continue(()),
             Err(stop) => ControlFlow::Break(stop),
@@ -37,7 +40,17 @@ pub fn run(verb: &ClustersArgs, common: &Common) -> Ended {
         return Err(stop);
     }
     output.flush()?;
+    warn(common, bounded);
     Ok(if clusters.is_empty() { Outcome::Nothing } else { Outcome::Done })
+}
+
+/// Says that clusters may lack members.
+fn warn(common: &Common, bounded: bool) {
+    if bounded && !common.quiet {
+        say(
+            "sketchdb: clusters may be bounded: some documents share a term with more than 256 others, of which 16 were compared (stats counts them)",
+        );
+    }
 }
 
 type Each<'e> = &'e mut dyn FnMut(String) -> ControlFlow<io::Error>;
@@ -74,7 +87,7 @@ fn tell(
     if json {
         output.text("],\"cohesion\":")?;
         output.value(&rounded(cluster.cohesion))?;
-        output.text("}\n")?;
+        output.text(&format!(",\"bounded\":{}}}\n", cluster.bounded))?;
     } else if told > SHOWN {
         output.line(&format!("  ... and {} more", told - SHOWN))?;
     }

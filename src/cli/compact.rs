@@ -14,6 +14,9 @@ struct Line {
     contents: u64,
     bytes_before: u64,
     bytes_after: u64,
+    /// Of a rebuild.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bounded: Option<u64>,
 }
 
 pub fn run(verb: &OfDatabase, common: &Common) -> Ended {
@@ -23,15 +26,15 @@ pub fn run(verb: &OfDatabase, common: &Common) -> Ended {
     })
     .map_err(open::wrong_with(&verb.db))?;
     stages.finish();
-    tell(common, &compacted)
+    tell(common, &compacted, None)
 }
 
-/// What a file was and has become.
-pub fn tell(common: &Common, compacted: &Compacted) -> Ended {
-    let &Compacted { documents, contents, bytes_before, bytes_after } = compacted;
+/// What a file was and has become; of a rebuild also how many searches were bounded.
+pub fn tell(common: &Common, compacted: &Compacted, bounded: Option<u64>) -> Ended {
+    let &Compacted { documents, contents, bytes_before, bytes_after, .. } = compacted;
     let mut output = Output::new();
     if common.json {
-        output.json(&Line { documents, contents, bytes_before, bytes_after })?;
+        output.json(&Line { documents, contents, bytes_before, bytes_after, bounded })?;
     } else {
         let (before, after) = (bytes(bytes_before), bytes(bytes_after));
         output.line(&format!("{documents} documents, {contents} distinct texts: {before} -> {after}"))?;

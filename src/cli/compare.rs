@@ -3,7 +3,7 @@
 use crate::args::{Common, Compare};
 use crate::exit::{Ended, Outcome};
 use crate::input;
-use crate::output::{Output, rounded, short};
+use crate::output::{Output, high, low, rounded, short};
 use crate::progress::Progress;
 use crate::say::visible;
 use serde::Serialize;
@@ -20,12 +20,15 @@ struct Line<'a> {
     resemblance: Option<f64>,
     low: Option<f64>,
     high: Option<f64>,
+    values: u64,
     containment: Option<f64>,
     containment_low: Option<f64>,
     containment_high: Option<f64>,
+    containment_values: u64,
     contained: Option<f64>,
     contained_low: Option<f64>,
     contained_high: Option<f64>,
+    contained_values: u64,
     hamming: Option<u32>,
     agreement: Option<f64>,
     edit: Option<f64>,
@@ -72,8 +75,6 @@ fn read(path: &str, sketcher: &mut Sketcher, progress: &mut Progress) -> Option<
 }
 
 fn line<'a>(verb: &'a Compare, compared: &Compared) -> Line<'a> {
-    let low = |interval: Option<Interval>| rounded(interval.map(|interval| interval.low));
-    let high = |interval: Option<Interval>| rounded(interval.map(|interval| interval.high));
     Line {
         a: &verb.a,
         b: &verb.b,
@@ -81,12 +82,15 @@ fn line<'a>(verb: &'a Compare, compared: &Compared) -> Line<'a> {
         resemblance: rounded(compared.resemblance),
         low: low(compared.interval),
         high: high(compared.interval),
+        values: compared.values,
         containment: rounded(compared.containment),
         containment_low: low(compared.containment_interval),
         containment_high: high(compared.containment_interval),
+        containment_values: compared.containment_values,
         contained: rounded(compared.contained),
         contained_low: low(compared.contained_interval),
         contained_high: high(compared.contained_interval),
+        contained_values: compared.contained_values,
         hamming: compared.hamming,
         agreement: rounded(compared.agreement),
         edit: rounded(compared.edit.map(|edit| edit.corrected)),

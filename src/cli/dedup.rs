@@ -4,13 +4,13 @@ use crate::args::{Common, DedupArgs};
 use crate::exit::{Ended, Outcome, Stop};
 use crate::kept::{Kept, Spool, Spooled};
 use crate::open;
-use crate::output::{Target, rounded};
+use crate::output::{Target, high, low, rounded};
 use crate::pipeline::{self, Event, Meter, Sketched};
 use crate::progress::Progress;
 use crate::say::{say, visible};
 use serde::Serialize;
 use sketchdb::{Dedup, Document, Duplicate, Error, Params, Sketcher};
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -222,12 +222,22 @@ fn tell(
     }
 }
 
-/// Why a document was removed, as two more fields of a JSON object.
+/// Why a document was removed, as more fields of a JSON object: those of the containment only where it decided.
 fn reason(duplicate: &Duplicate) -> io::Result<Vec<u8>> {
     let mut out = b",\"duplicate_of\":".to_vec();
     serde_json::to_writer(&mut out, &duplicate.of)?;
     out.extend(b",\"resemblance\":");
     serde_json::to_writer(&mut out, &rounded(duplicate.resemblance))?;
+    if duplicate.containment.is_some() {
+        let interval = duplicate.containment_interval;
+        let ends = (rounded(duplicate.containment), low(interval), high(interval));
+        for (name, share) in [("", ends.0), ("_low", ends.1), ("_high", ends.2)] {
+            write!(out, ",\"containment{name}\":")?;
+            serde_json::to_writer(&mut out, &share)?;
+        }
+        out.extend(b",\"values\":");
+        serde_json::to_writer(&mut out, &duplicate.values)?;
+    }
     Ok(out)
 }
 

@@ -5,6 +5,7 @@ use crate::exit::{Ended, Outcome, Stop};
 use crate::open;
 use crate::output::Output;
 use crate::progress::Stages;
+use crate::say::say;
 use serde::Serialize;
 use sketchdb::{Error, Merged};
 use std::path::Path;
@@ -14,6 +15,7 @@ struct Line {
     added: u64,
     updated: u64,
     kept: u64,
+    bounded: u64,
 }
 
 pub fn run(verb: &Merge, common: &Common) -> Ended {
@@ -44,6 +46,7 @@ pub fn run(verb: &Merge, common: &Common) -> Ended {
         all.added += merged.added;
         all.updated += merged.updated;
         all.kept += merged.kept;
+        all.bounded += merged.bounded;
     }
     db.close()?;
     stages.finish();
@@ -57,12 +60,17 @@ fn same_file(a: &Path, b: &Path) -> bool {
 
 /// What became of the documents of others.
 pub fn tell(common: &Common, merged: &Merged) -> Ended {
-    let &Merged { added, updated, kept } = merged;
+    let &Merged { added, updated, kept, bounded } = merged;
     let mut output = Output::new();
     match common.json {
-        true => output.json(&Line { added, updated, kept })?,
+        true => output.json(&Line { added, updated, kept, bounded })?,
         false => output.line(&format!("{added} added, {updated} updated, {kept} known already"))?,
     }
     output.flush()?;
+    if bounded > 0 && !common.quiet {
+        say(&format!(
+            "sketchdb: {bounded} texts were bounded: they share a term with more than 256 others, of which 16 were compared"
+        ));
+    }
     Ok(Outcome::Done)
 }

@@ -2,7 +2,7 @@
 
 use crate::exit::Stop;
 use serde::Serialize;
-use sketchdb::Error;
+use sketchdb::{Error, Interval};
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, StdoutLock, Write};
 use std::path::{Path, PathBuf};
@@ -144,6 +144,15 @@ pub fn rfc3339(seconds: u64) -> String {
 /// A share with six decimals: plain, and more than any estimate is worth.
 pub fn rounded(share: Option<f64>) -> Option<f64> {
     share.map(|share| (share * 1e6).round() / 1e6)
+}
+
+/// The ends of an interval, as [`rounded`].
+pub fn low(interval: Option<Interval>) -> Option<f64> {
+    rounded(interval.map(|interval| interval.low))
+}
+
+pub fn high(interval: Option<Interval>) -> Option<f64> {
+    rounded(interval.map(|interval| interval.high))
 }
 
 /// A share for people: three decimals, or a dash.

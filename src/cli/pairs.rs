@@ -3,7 +3,7 @@
 use crate::args::{Common, PairsArgs};
 use crate::exit::{Ended, Outcome, Stop};
 use crate::open;
-use crate::output::{Output, rounded, short};
+use crate::output::{Output, high, low, rounded, short};
 use crate::progress::Stages;
 use crate::say::{say, visible};
 use serde::Serialize;
@@ -20,6 +20,7 @@ struct Line<'a> {
     high: Option<f64>,
     hamming: Option<u32>,
     exact: bool,
+    bounded: bool,
 }
 
 pub fn run(verb: &PairsArgs, common: &Common) -> Ended {
@@ -84,10 +85,11 @@ fn tell(output: &mut Output, json: bool, pair: &Pair) -> io::Result<()> {
             a: &pair.a,
             b: &pair.b,
             resemblance: rounded(pair.resemblance),
-            low: rounded(pair.interval.map(|interval| interval.low)),
-            high: rounded(pair.interval.map(|interval| interval.high)),
+            low: low(pair.interval),
+            high: high(pair.interval),
             hamming: pair.hamming,
             exact: pair.exact,
+            bounded: pair.bounded,
         });
     }
     let interval = pair.interval.map_or(String::new(), |i| format!("[{:.3}, {:.3}]", i.low, i.high));

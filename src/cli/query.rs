@@ -4,7 +4,7 @@ use crate::args::{Common, QueryArgs};
 use crate::exit::{Ended, Outcome, Stop};
 use crate::input::{Place, Problem, bounded_lines, open_file};
 use crate::open;
-use crate::output::{Output, rounded};
+use crate::output::{Output, high, low, rounded};
 use crate::pipeline::{self, Event, Meter, Sketched};
 use crate::progress::Progress;
 use crate::say::visible;
@@ -26,7 +26,12 @@ struct Line<'a> {
     low: Option<f64>,
     high: Option<f64>,
     containment: Option<f64>,
+    containment_low: Option<f64>,
+    containment_high: Option<f64>,
     contained: Option<f64>,
+    contained_low: Option<f64>,
+    contained_high: Option<f64>,
+    values: Option<u64>,
     hamming: Option<u32>,
     agreement: Option<f64>,
     edit: Option<f64>,
@@ -34,6 +39,8 @@ struct Line<'a> {
     exact: bool,
     copies: u64,
     found_by: Vec<&'static str>,
+    matches: u64,
+    bounded: bool,
 }
 
 /// The answer of `--yes-no`.
@@ -53,6 +60,7 @@ pub fn run(verb: &QueryArgs, common: &Common) -> Ended {
         by: Some(by),
         accept: verb.measuring.accept(),
         confirm: verb.measuring.confirm(verb.by, db.params()),
+        least_values: 0,
         limit: if verb.yes_no { 1 } else { verb.limit },
         copies: verb.copies,
         ignore: verb.measuring.ignored(&db)?,
@@ -167,7 +175,7 @@ impl Telling {
                 self.progress.step(meter);
                 self.progress.replaced(&key, replaced);
                 self.bounded += u64::from(answer.bounded);
-                self.matches += answer.matches.len() as u64;
+                self.matches += if self.yes_no { answer.matches.len() as u64 } else { answer.total };
                 match (self.yes_no, self.json) {
                     (true, _) => self.tell_yes_no(&key, !answer.matches.is_empty())?,
                     (false, true) => self.tell_json(&key, &answer)?,
@@ -200,10 +208,15 @@ impl Telling {
                 query: key,
                 found: &found.key,
                 resemblance: rounded(found.resemblance),
-                low: rounded(found.interval.map(|interval| interval.low)),
-                high: rounded(found.interval.map(|interval| interval.high)),
+                low: low(found.interval),
+                high: high(found.interval),
                 containment: rounded(found.containment),
+                containment_low: low(found.containment_interval),
+                containment_high: high(found.containment_interval),
                 contained: rounded(found.contained),
+                contained_low: low(found.contained_interval),
+                contained_high: high(found.contained_interval),
+                values: found.values,
                 hamming: found.hamming,
                 agreement: rounded(found.agreement),
                 edit: rounded(found.edit.map(|edit| edit.corrected)),
@@ -211,6 +224,8 @@ impl Telling {
                 exact: found.exact,
                 copies: found.copies,
                 found_by: found.found_by.names(),
+                matches: answer.total,
+                bounded: answer.bounded,
             })?;
         }
         Ok(())
@@ -220,7 +235,10 @@ impl Telling {
         if answer.matches.is_empty() {
             return Ok(());
         }
-        self.output.line(&format!("{}: {} alike", visible(key), answer.matches.len()))?;
+        let (total, shown) = (answer.total, answer.matches.len() as u64);
+        let matches = if total == 1 { "match" } else { "matches" };
+        let cut = if shown < total { format!(", showing {shown}") } else { String::new() };
+        self.output.line(&format!("{}: {total} {matches}{cut}", visible(key)))?;
         self.output.line(&format!("  {}", self.table.head()))?;
         for found in &answer.matches {
             self.output.line(&format!("  {}", self.table.row(found)))?;

@@ -46,7 +46,13 @@ pub fn run(verb: &Rebuild, common: &Common) -> Ended {
     if !tables.is_empty() && !common.quiet {
         say(&tables);
     }
-    compact::tell(common, &rebuilt)
+    if rebuilt.bounded > 0 && !common.quiet {
+        say(&format!(
+            "sketchdb: {} texts were bounded: they share a term with more than 256 others, of which 16 were compared",
+            rebuilt.bounded
+        ));
+    }
+    compact::tell(common, &rebuilt, Some(rebuilt.bounded))
 }
 
 fn tell(common: &Common, salvaged: &Salvaged) -> Ended {

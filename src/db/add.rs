@@ -2,14 +2,16 @@
 
 use super::batch::Batch;
 use super::candidate::{Candidates, Search};
+use super::evidence::Acceptance;
 use super::keep::Likeness;
-use super::measures::Measures;
+use super::measures::{Estimate, Measures};
 use super::params::{Params, check_share};
 use super::probe::Absent;
+use super::query::Accept;
 use super::reader::Reader;
 use crate::error::{Error, Result};
 use crate::id::{ClusterId, ContentId, DocId};
-use crate::sketch::Sketch;
+use crate::sketch::{Interval, Sketch};
 use crate::store::record::Times;
 
 /// A document to add.
@@ -51,7 +53,9 @@ pub enum Durability {
 pub struct AddOptions {
     /// What is stored.
     pub policy: Policy,
-    /// Give the verdict contained to a document of which at least this share, in (0, 1], is in another.
+    /// Give the verdict contained to a document of which at least this share, in (0, 1], is in another for all that its sample
+    /// shows: the lower end of the 95 % interval reaches it, and at least 16 sample values tell. So no document is dropped on an
+    /// estimate, and the verdict is the same whether it is stored or not.
     pub contained: Option<f64>,
     /// What a verdict stands for.
     pub durability: Durability,
@@ -86,7 +90,7 @@ pub enum Verdict {
     Exact,
     /// A resemblance of at least the threshold to another document.
     Near,
-    /// Of the share asked for, in another document; only when asked for.
+    /// Of the share asked for, in another document, by the lower end of the interval; only when asked for.
     Contained,
     /// None of these.
     New,
@@ -119,6 +123,10 @@ pub struct Added {
     pub resemblance: Option<f64>,
     /// How much of the text is in that document, when the verdict is contained.
     pub containment: Option<f64>,
+    /// The 95 % interval of that.
+    pub containment_interval: Option<Interval>,
+    /// How many sample values it is a share of.
+    pub values: Option<u64>,
     /// The cluster of the document as it is known then, or of the one named when it was not stored. A cluster that lost a
     /// member is formed anew when it is next read; until then its number stands for all that was in it.
     pub cluster: Option<ClusterId>,
@@ -147,7 +155,8 @@ struct Other {
     id: DocId,
     content: ContentId,
     resemblance: Option<f64>,
-    containment: Option<f64>,
+    /// Of a container.
+    containment: Option<Estimate>,
 }
 
 /// The other document that a verdict names, and whether the search for it was bounded.
@@ -163,11 +172,16 @@ struct Found {
 
 impl Batch<'_> {
     /// Adds documents one after the other.
-    pub fn add_all(&mut self, documents: Vec<Document>, options: AddOptions) -> Result<Vec<Added>> {
+    pub fn add_all(
+        &mut self,
+        documents: Vec<Document>,
+        options: AddOptions,
+        acceptance: Acceptance,
+    ) -> Result<Vec<Added>> {
         self.absent = self.look_up(&documents)?;
         let mut add = |document| {
             self.absent.next();
-            self.add(&document, options)
+            self.add(&document, options, acceptance)
         };
         let added = documents.into_iter().map(&mut add).collect();
         self.absent = Absent::default();
@@ -175,7 +189,12 @@ impl Batch<'_> {
     }
 
     /// Gives the verdict on one document and stores it as the options say.
-    pub(super) fn add(&mut self, document: &Document, options: AddOptions) -> Result<Added> {
+    pub(super) fn add(
+        &mut self,
+        document: &Document,
+        options: AddOptions,
+        acceptance: Acceptance,
+    ) -> Result<Added> {
         let Document { key, sketch, seen_at } = document;
         let own = self.find_document(key)?;
         let same = self.find_content(&sketch.hash)?;
@@ -186,7 +205,7 @@ impl Batch<'_> {
             return Ok(Added::unchanged(*id, self.cluster(content)?));
         }
         let own_id = own.as_ref().map(|own| own.0);
-        let found = self.find_other(sketch, same, own_id, options.contained)?;
+        let found = self.find_other(sketch, same, own_id, options.contained, acceptance)?;
         self.counters.bounded += u64::from(found.bounded);
         let verdict = match (&own, same) {
             (Some(_), _) => Verdict::Updated,
@@ -218,12 +237,15 @@ impl Batch<'_> {
         if let (Some(_), Some(content), None) = (id, content, same) {
             self.form(content, sketch, &found.alike, &found.candidates)?;
         }
+        let containment = other.and_then(|other| other.containment);
         Ok(Added {
             id,
             verdict,
             of: of.map(|of| of.key),
             resemblance: other.and_then(|other| other.resemblance),
-            containment: other.and_then(|other| other.containment),
+            containment: containment.map(|estimate| estimate.value),
+            containment_interval: containment.map(|estimate| estimate.interval),
+            values: containment.map(|estimate| estimate.values),
             cluster: content.map(|content| self.cluster(content)).transpose()?,
             bounded: found.bounded,
         })
@@ -235,6 +257,7 @@ impl Batch<'_> {
         same: Option<(ContentId, DocId)>,
         own: Option<DocId>,
         contained: Option<f64>,
+        acceptance: Acceptance,
     ) -> Result<Found> {
         if let Some((content, founder)) = same {
             let holder = self.first_holder(content, founder, own)?;
@@ -242,7 +265,7 @@ impl Batch<'_> {
             return Ok(Found { near, ..Found::default() });
         }
         let likeness = Likeness::of(self.params);
-        let (near, alike) = self.near(sketch, likeness)?;
+        let (near, alike) = self.near(sketch, likeness, acceptance.near)?;
         let resemblance = |measures: &Measures| measures.resemblance.map(|estimate| estimate.value);
         let mut found = Found { bounded: near.bounded, ..Found::default() };
         found.near = self.first_held(&alike, own)?.map(|(id, measures)| Other {
@@ -255,14 +278,14 @@ impl Batch<'_> {
         found.candidates = near;
         if let (None, Some(share)) = (&found.near, contained) {
             let containers = self.search(sketch).samples()?.candidates()?;
-            let containment = |measures: &Measures| measures.containment.map(|estimate| estimate.value);
             found.bounded |= containers.bounded;
-            let containers = self.alike(sketch, &containers, share, containment)?;
+            let part = |measures: &Measures| acceptance.part(measures.containment);
+            let containers = self.alike(sketch, &containers, share, part)?;
             found.contained = self.first_held(&containers, own)?.map(|(id, measures)| Other {
                 id,
                 content: measures.content,
                 resemblance: resemblance(&measures),
-                containment: containment(&measures),
+                containment: measures.containment,
             });
         }
         Ok(found)
@@ -274,9 +297,14 @@ impl Batch<'_> {
     }
 
     /// The candidates of a text that is not stored, and the near duplicates among them, the most alike first.
-    pub(super) fn near(&self, sketch: &Sketch, likeness: Likeness) -> Result<(Candidates, Vec<Measures>)> {
+    pub(super) fn near(
+        &self,
+        sketch: &Sketch,
+        likeness: Likeness,
+        accept: Accept,
+    ) -> Result<(Candidates, Vec<Measures>)> {
         let near = likeness.search(self.params, self.search(sketch))?.candidates()?;
-        let share = |measures: &Measures| likeness.share(measures);
+        let share = |measures: &Measures| likeness.end(measures, accept);
         let alike = self.alike(sketch, &near, likeness.threshold(self.params), share)?;
         Ok((near, alike))
     }
@@ -317,8 +345,9 @@ impl Batch<'_> {
 
 impl Added {
     pub(super) fn unchanged(id: DocId, cluster: ClusterId) -> Self {
-        let (of, resemblance, containment) = (None, None, None);
+        let (of, resemblance, containment, containment_interval, values) = Default::default();
         let (id, verdict, cluster) = (Some(id), Verdict::Unchanged, Some(cluster));
-        Added { id, verdict, of, resemblance, containment, cluster, bounded: false }
+        let bounded = false;
+        Added { id, verdict, of, resemblance, containment, containment_interval, values, cluster, bounded }
     }
 }

@@ -31,6 +31,9 @@ pub struct Cluster {
     /// The least resemblance of a member's text to the first one's, or to what stands for the cluster; without samples the
     /// least share that its documents are compared by. `None` when nothing can be compared.
     pub cohesion: Option<f64>,
+    /// Whether it may depend on a bounded search: whether there was one since the file was made or rebuilt, as one that is cut
+    /// short may leave clusters apart that belong together. It is known of the whole file, not of each cluster.
+    pub bounded: bool,
     /// The contents in it.
     contents: Vec<ContentId>,
 }
@@ -324,7 +327,8 @@ fn described(view: &View, params: &Params, id: ClusterId, contents: &IdSet) -> R
         representative = view.holder(content, DocId(first))?.key;
     }
     let cohesion = cohesion(view, params, id, &contents)?;
-    Ok(Cluster { id, size, representative, cohesion, contents })
+    let bounded = view.counters.bounded > 0;
+    Ok(Cluster { id, size, representative, cohesion, bounded, contents })
 }
 
 fn cohesion(view: &View, params: &Params, id: ClusterId, contents: &[ContentId]) -> Result<Option<f64>> {

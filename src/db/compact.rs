@@ -19,6 +19,9 @@ pub struct Compacted {
     pub bytes_before: u64,
     /// The file after.
     pub bytes_after: u64,
+    /// Of a rebuild, texts for which a term shared by too many contents was not followed to its end when the clusters were
+    /// formed; compaction keeps the clusters, and the count of [`Stats::bounded`](super::Stats::bounded).
+    pub bounded: u64,
 }
 
 impl Database {
@@ -35,7 +38,7 @@ impl Database {
 
     /// Writes what lives in this database to an empty medium.
     pub fn compact_onto(&self, disk: Arc<dyn Disk>, memory: usize, progress: Progress) -> Result<()> {
-        self.copy_onto(&disk, self.params(), Source::Stored, memory, progress)
+        self.copy_onto(&disk, self.params(), Source::Stored, memory, progress).map(|_| ())
     }
 
     /// Puts another file in the place of this one, whose lock is held meanwhile.
@@ -60,6 +63,7 @@ impl Database {
             contents: counters.contents,
             bytes_before,
             bytes_after,
+            bounded: 0,
         })
     }
 }

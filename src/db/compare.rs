@@ -20,6 +20,12 @@ pub struct Compared {
     pub contained: Option<f64>,
     /// Its 95 % interval.
     pub contained_interval: Option<Interval>,
+    /// How many sample values the resemblance is a share of: those of either text below the smaller bound of both samples.
+    pub values: u64,
+    /// How many the containment is a share of: those of the first text.
+    pub containment_values: u64,
+    /// How many the reverse is a share of: those of the second text.
+    pub contained_values: u64,
     /// The share of equal minhash entries.
     pub agreement: Option<f64>,
     /// In how many of 64 bits the simhashes differ.
@@ -48,6 +54,9 @@ pub fn compare(params: &SketchParams, first: &Sketch, second: &Sketch, strips: u
         containment_interval: overlap.containment_interval(),
         contained: overlap.contained(),
         contained_interval: overlap.contained_interval(),
+        values: overlap.union(),
+        containment_values: overlap.first,
+        contained_values: overlap.second,
         agreement: first.signature.as_ref().zip(second.signature.as_ref()).and_then(|(a, b)| a.agreement(b)),
         hamming: first.simhash.zip(second.simhash).map(|(a, b)| a.distance(b)),
         edit: edits.map(|(a, b)| params.edit.estimate(a, b)),

@@ -37,7 +37,8 @@ pub(super) enum Source {
 }
 
 impl Database {
-    /// Writes what lives in this database to an empty medium, with these parameters.
+    /// Writes what lives in this database to an empty medium, with these parameters. How many searches that formed its clusters
+    /// were bounded: none where they are kept, with the count that there was.
     pub(super) fn copy_onto(
         &self,
         disk: &Arc<dyn Disk>,
@@ -45,12 +46,16 @@ impl Database {
         source: Source,
         memory: usize,
         progress: Progress,
-    ) -> Result<()> {
+    ) -> Result<u64> {
         if !self.is_read_only() {
             self.form_dirty()?;
         }
         let view = self.view();
-        write_anew(disk, params, self.file().id(), &view.counters, memory, |builder| {
+        let before = match source {
+            Source::Stored => view.counters,
+            Source::Sketches => Counters { bounded: 0, ..view.counters },
+        };
+        write_anew(disk, params, self.file().id(), &before, memory, |builder| {
             copy_records(&view, params, builder, progress)?;
             let postings = match source {
                 Source::Stored => Postings::Stored(&view),
@@ -59,11 +64,12 @@ impl Database {
             Ok(postings)
         })?;
         let copy = Database::open_on(disk.clone(), Options { memory, ..Options::default() })?;
-        match source {
-            Source::Stored => self.keep_clusters(&view, &copy)?,
+        let bounded = match source {
+            Source::Stored => self.keep_clusters(&view, &copy).map(|()| 0)?,
             Source::Sketches => copy.form_clusters(progress)?,
-        }
-        complete(copy, disk, memory, progress)
+        };
+        complete(copy, disk, memory, progress)?;
+        Ok(bounded)
     }
 
     /// Puts the clusters of another database into a copy of it.
@@ -103,7 +109,9 @@ impl Database {
             for (id, members, representative) in clusters {
                 // Without what its members were compared to, a greedy cluster is formed anew.
                 if greedy && !members.contains(id.0) {
-                    members.iter().try_for_each(|m| batch.form_of_stored(ContentId(m), Some(&members)))?;
+                    for member in &members {
+                        batch.form_of_stored(ContentId(member), Some(&members))?;
+                    }
                     continue;
                 }
                 batch.adopt(&members)?;
@@ -115,18 +123,25 @@ impl Database {
         })
     }
 
-    /// Forms all clusters from the sketches, in the order in which the contents were stored.
-    pub(super) fn form_clusters(&self, progress: Progress) -> Result<()> {
+    /// Forms all clusters from the sketches, in the order in which the contents were stored: how many searches were
+    /// bounded, which the file counts.
+    pub(super) fn form_clusters(&self, progress: Progress) -> Result<u64> {
         let view = self.view();
         let mut waiting = Vec::new();
-        let mut formed = 0;
+        let (mut formed, mut bounded) = (0, 0);
         let mut form = |waiting: &mut Vec<ContentId>| {
             formed += waiting.len() as u64;
             progress("form clusters", formed, view.counters.contents);
             let some = std::mem::take(waiting);
-            self.commit(0, false, move |batch| {
-                some.iter().try_for_each(|&content| batch.form_of_stored(content, None))
-            })
+            bounded += self.commit(0, false, move |batch| {
+                let mut bounded = 0;
+                for &content in &some {
+                    bounded += u64::from(batch.form_of_stored(content, None)?);
+                }
+                batch.counters.bounded += bounded;
+                Ok(bounded)
+            })?;
+            Ok(())
         };
         view.contents_from(0, |id, _| {
             if view.is_alive(ContentId(id)) {
@@ -134,7 +149,8 @@ impl Database {
             }
             if waiting.len() < FORMED { Ok(()) } else { form(&mut waiting) }
         })?;
-        form(&mut waiting)
+        form(&mut waiting)?;
+        Ok(bounded)
     }
 }
 

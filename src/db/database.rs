@@ -3,6 +3,7 @@
 use super::activity::Counts;
 use super::add::{AddOptions, Added, Document, Policy, check_key};
 use super::copy::post_content;
+use super::evidence::Acceptance;
 use super::params::Params;
 use super::shares::Shares;
 use super::writer::{Begun, Commits, FLUSH_CONTENTS, GROUP, PATIENCE, Pace, Writer};
@@ -264,14 +265,21 @@ impl Database {
             self.sketch_params.check(document.sketch.params)?;
             check_key(&document.key)
         })?;
-        self.add_checked(documents, options)
+        self.add_checked(documents, options, Acceptance::default())
     }
 
     /// Begins to add documents whose options and keys were checked.
-    pub(super) fn add_checked(&self, documents: Vec<Document>, options: AddOptions) -> Result<Adding<'_>> {
+    pub(super) fn add_checked(
+        &self,
+        documents: Vec<Document>,
+        options: AddOptions,
+        acceptance: Acceptance,
+    ) -> Result<Adding<'_>> {
         let samples = options.contained.is_some();
         let begin = |job: Vec<Document>| {
-            self.begin(job.len(), samples, options.durability, move |batch| batch.add_all(job, options))
+            self.begin(job.len(), samples, options.durability, move |batch| {
+                batch.add_all(job, options, acceptance)
+            })
         };
         let begun = jobs(documents).into_iter().map(begin).collect::<Result<_>>()?;
         Ok(Adding { db: self, begun })

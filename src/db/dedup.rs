@@ -4,15 +4,16 @@
 //! that no chain of likenesses takes away what is like nothing that stays. What is kept goes into a database in the folder
 //! for temporary files; in another order than that of coming, everything waits in one first.
 
-use super::add::{AddOptions, Document, Policy, Verdict};
+use super::add::{AddOptions, Added, Document, Policy, Verdict};
 use super::database::{Database, Options};
+use super::evidence::{Acceptance, LEAST_VALUES};
 use super::measures::measure;
 use super::params::{ClusterRule, Params};
-use super::query::{Measure, Query};
+use super::query::{Accept, Match, Measure, Query};
 use super::reader::Reader;
 use crate::error::{Error, Result};
 use crate::id::DocId;
-use crate::sketch::Sketch;
+use crate::sketch::{Interval, Sketch};
 use crate::store::disk::{Disk, FileDisk};
 use crate::store::sort::Sorter;
 use std::sync::Arc;
@@ -36,8 +37,12 @@ pub enum Keep {
 pub struct DedupOptions {
     /// Which is kept.
     pub keep: Keep,
-    /// Also remove a document of which at least this share, in (0, 1], is in one that is kept.
+    /// Also remove a document of which at least this share, in (0, 1], is in one that is kept. At least 16 sample values must
+    /// tell, whatever `accept` says.
     pub contained: Option<f64>,
+    /// Which end of the 95 % interval must reach the threshold or the share; by default the estimate of the resemblance and the
+    /// lower end of the containment.
+    pub accept: Option<Accept>,
     /// Keep one of each connected component, whether or not the others match it; what matches the other database itself goes
     /// beforehand.
     pub transitive: bool,
@@ -47,7 +52,23 @@ pub struct DedupOptions {
 
 impl Default for DedupOptions {
     fn default() -> Self {
-        DedupOptions { keep: Keep::First, contained: None, transitive: false, memory: 256 << 20 }
+        DedupOptions {
+            keep: Keep::First,
+            contained: None,
+            accept: None,
+            transitive: false,
+            memory: 256 << 20,
+        }
+    }
+}
+
+impl DedupOptions {
+    fn adding(&self) -> AddOptions {
+        AddOptions { contained: self.contained, ..AddOptions::from(Policy::OnlyNew) }
+    }
+
+    fn acceptance(&self) -> Acceptance {
+        self.accept.map_or_else(Acceptance::default, |accept| Acceptance { near: accept, contained: accept })
     }
 }
 
@@ -58,8 +79,60 @@ pub struct Duplicate {
     pub of: String,
     /// Their estimated resemblance.
     pub resemblance: Option<f64>,
+    /// How much of the removed one is in it, where that is why it was removed.
+    pub containment: Option<f64>,
+    /// The 95 % interval of that.
+    pub containment_interval: Option<Interval>,
+    /// How many sample values it is a share of.
+    pub values: Option<u64>,
     /// Whether they are the same text.
     pub exact: bool,
+}
+
+impl Duplicate {
+    /// What a document is a duplicate of by a verdict on it.
+    fn of_added(added: Added) -> Option<Self> {
+        let exact = added.verdict == Verdict::Exact;
+        let Added { of, resemblance, containment, containment_interval, values, .. } = added;
+        of.map(|of| Duplicate { of, resemblance, containment, containment_interval, values, exact })
+    }
+
+    fn of_match(found: Match, by_containment: bool) -> Self {
+        Duplicate {
+            of: found.key,
+            resemblance: found.resemblance,
+            containment: found.containment.filter(|_| by_containment),
+            containment_interval: found.containment_interval.filter(|_| by_containment),
+            values: found.values.filter(|_| by_containment),
+            exact: found.exact,
+        }
+    }
+
+    /// As it is sorted, but for the key.
+    fn encode(&self) -> [u64; 5] {
+        let bits = |share: Option<f64>| share.map_or(ABSENT, f64::to_bits);
+        let interval = self.containment_interval;
+        [
+            bits(self.resemblance),
+            bits(self.containment),
+            bits(interval.map(|interval| interval.low)),
+            bits(interval.map(|interval| interval.high)),
+            self.values.unwrap_or(ABSENT),
+        ]
+    }
+
+    fn decode(of: String, exact: bool, [resemblance, containment, low, high, values]: [u64; 5]) -> Self {
+        let share = |bits| (bits != ABSENT).then(|| f64::from_bits(bits));
+        let interval = share(low).zip(share(high));
+        Duplicate {
+            of,
+            resemblance: share(resemblance),
+            containment: share(containment),
+            containment_interval: interval.map(|(low, high)| Interval { low, high }),
+            values: Some(values).filter(|&values| values != ABSENT),
+            exact,
+        }
+    }
 }
 
 /// Decides about documents one after another.
@@ -73,8 +146,8 @@ pub struct Dedup {
     held: Option<Database>,
     /// Order and number of each document that waits.
     order: Sorter<2>,
-    /// Decisions that wait: number, what of, its number, the resemblance.
-    decided: Sorter<4>,
+    /// Decisions that wait: number, what of, its number, and how it is a duplicate of that.
+    decided: Sorter<8>,
     next: u64,
     bounded: u64,
 }
@@ -82,17 +155,14 @@ pub struct Dedup {
 /// Documents decided about in one commit.
 const AT_ONCE: usize = 4096;
 
-/// A numbered key, the resemblance to its document, whether it is the same text.
-type Named = (String, Option<f64>, bool);
-
 /// What a decision names: nothing, a document of this collection, one of the other database.
 const KEPT: u64 = 0;
 const OWN: u64 = 1;
 const OTHER: u64 = 2;
 /// Added to these when it is the same text.
 const SAME: u64 = 4;
-/// No resemblance: the bits of no share.
-const NO_SHARE: u64 = u64::MAX;
+/// In the place of what is not there: the bits of no share.
+const ABSENT: u64 = u64::MAX;
 
 impl Dedup {
     /// Sketches must have been made with `params`; those of `against` when that is given, whose documents count as kept.
@@ -105,8 +175,7 @@ impl Dedup {
             clusters: ClusterRule::Components,
             ..params.clone()
         };
-        let adding = AddOptions { contained: options.contained, ..AddOptions::from(Policy::OnlyNew) };
-        adding.check(&params)?;
+        options.adding().check(&params)?;
         if let (Some(against), Some(_)) = (&against, options.contained) {
             against.params().check_containment("--contained with --against")?;
         }
@@ -150,7 +219,8 @@ impl Dedup {
             numbered.push(Document { key: numbered_key(self.next, &document.key), ..document });
             self.next += 1;
         }
-        let added = held.add_checked(numbered, Policy::Everything.into())?.wait()?;
+        let acceptance = self.options.acceptance();
+        let added = held.add_checked(numbered, Policy::Everything.into(), acceptance)?.wait()?;
         if self.options.transitive {
             self.bounded += added.iter().map(|added| u64::from(added.bounded)).sum::<u64>();
         }
@@ -171,39 +241,38 @@ impl Dedup {
         }
         let mut named = self.keep_or_name(open)?.into_iter();
         for duplicate in decided.iter_mut().filter(|duplicate| duplicate.is_none()) {
-            let own = |(of, resemblance, exact): Named| {
-                let of = plain_key(&of).1.to_owned();
-                Duplicate { of, resemblance, exact }
-            };
-            *duplicate = named.next().flatten().map(own);
+            *duplicate = named.next().flatten().map(|own| {
+                let of = plain_key(&own.of).1.to_owned();
+                Duplicate { of, ..own }
+            });
         }
         Ok(decided)
     }
 
-    /// Keeps each document unless it matches one that is kept: then the numbered key of that.
-    fn keep_or_name(&mut self, documents: Vec<Document>) -> Result<Vec<Option<Named>>> {
-        let options = AddOptions { contained: self.options.contained, ..AddOptions::from(Policy::OnlyNew) };
-        let added = self.kept.add_checked(documents, options)?.wait()?;
+    /// Keeps each document unless it matches one that is kept: then that, with its numbered key.
+    fn keep_or_name(&mut self, documents: Vec<Document>) -> Result<Vec<Option<Duplicate>>> {
+        let (options, acceptance) = (self.options.adding(), self.options.acceptance());
+        let added = self.kept.add_checked(documents, options, acceptance)?.wait()?;
         self.bounded += added.iter().map(|added| u64::from(added.bounded)).sum::<u64>();
-        Ok(added
-            .into_iter()
-            .map(|added| match added.verdict {
-                Verdict::New => None,
-                verdict => added.of.map(|of| (of, added.resemblance, verdict == Verdict::Exact)),
-            })
-            .collect())
+        Ok(added.into_iter().map(Duplicate::of_added).collect())
     }
 
     /// The document of the other database that a text matches.
     fn in_other(&mut self, sketch: &Sketch) -> Result<Option<(DocId, Duplicate)>> {
         let Some(other) = &self.against else { return Ok(None) };
-        let contained = self.options.contained.map(|share| Some(Measure::Containment(share)));
-        for by in std::iter::once(None).chain(contained) {
-            let answer = other.query(sketch, &Query { by, limit: 1, ..Query::default() })?;
+        let Acceptance { near, contained } = self.options.acceptance();
+        let near = Query { accept: near, limit: 1, ..Query::default() };
+        let part = self.options.contained.map(|share| Query {
+            by: Some(Measure::Containment(share)),
+            accept: contained,
+            least_values: LEAST_VALUES,
+            ..near.clone()
+        });
+        for query in std::iter::once(near).chain(part) {
+            let answer = other.query(sketch, &query)?;
             self.bounded += u64::from(answer.bounded);
             if let Some(found) = answer.matches.into_iter().next() {
-                let (of, resemblance, exact) = (found.key, found.resemblance, found.exact);
-                return Ok(Some((found.id, Duplicate { of, resemblance, exact })));
+                return Ok(Some((found.id, Duplicate::of_match(found, query.by.is_some()))));
             }
         }
         Ok(None)
@@ -240,7 +309,7 @@ impl Dedup {
             let sketch =
                 view.content(document.content, |record| Sketch::of_record(held.sketch_params(), record))?;
             if let Some((id, duplicate)) = self.in_other(&sketch)? {
-                self.note(number, OTHER + same(duplicate.exact), id.0, duplicate.resemblance)?;
+                self.note(number, OTHER, id.0, &duplicate)?;
                 continue;
             }
             numbers.push(number);
@@ -255,10 +324,8 @@ impl Dedup {
     fn decide_numbered(&mut self, numbers: Vec<u64>, documents: Vec<Document>) -> Result<()> {
         for (number, named) in numbers.into_iter().zip(self.keep_or_name(documents)?) {
             match named {
-                None => self.note(number, KEPT, 0, None)?,
-                Some((of, resemblance, exact)) => {
-                    self.note(number, OWN + same(exact), plain_key(&of).0, resemblance)?;
-                }
+                None => self.note_kept(number)?,
+                Some(duplicate) => self.note(number, OWN, plain_key(&duplicate.of).0, &duplicate)?,
             }
         }
         Ok(())
@@ -277,7 +344,7 @@ impl Dedup {
             let content = view.document(DocId(number))?.content;
             let sketch = view.content(content, |record| Sketch::of_record(held.sketch_params(), record))?;
             if let Some((id, duplicate)) = self.in_other(&sketch)? {
-                self.note(number, OTHER + same(duplicate.exact), id.0, duplicate.resemblance)?;
+                self.note(number, OTHER, id.0, &duplicate)?;
             } else {
                 members.push([view.cluster(content)?.0, rank, number])?;
             }
@@ -289,11 +356,18 @@ impl Dedup {
             match &first {
                 Some((of, kept, sketch)) if *of == cluster => {
                     let measures = measure(&*view, sketch, content)?;
-                    let resemblance = measures.resemblance.map(|estimate| estimate.value);
-                    self.note(number, OWN + same(measures.exact), *kept, resemblance)?;
+                    let duplicate = Duplicate {
+                        of: String::new(),
+                        resemblance: measures.resemblance.map(|estimate| estimate.value),
+                        containment: None,
+                        containment_interval: None,
+                        values: None,
+                        exact: measures.exact,
+                    };
+                    self.note(number, OWN, *kept, &duplicate)?;
                 }
                 _ => {
-                    self.note(number, KEPT, 0, None)?;
+                    self.note_kept(number)?;
                     let sketch =
                         view.content(content, |record| Sketch::of_record(held.sketch_params(), record))?;
                     first = Some((cluster, number, sketch));
@@ -303,29 +377,31 @@ impl Dedup {
         Ok(())
     }
 
-    fn note(&mut self, number: u64, what: u64, of: u64, resemblance: Option<f64>) -> Result<()> {
-        self.decided.push([number, what, of, resemblance.map_or(NO_SHARE, f64::to_bits)])
+    fn note(&mut self, number: u64, what: u64, of: u64, duplicate: &Duplicate) -> Result<()> {
+        let what = what + if duplicate.exact { SAME } else { 0 };
+        let [resemblance, containment, low, high, values] = duplicate.encode();
+        self.decided.push([number, what, of, resemblance, containment, low, high, values])
     }
 
-    fn named(&self, held: &Database, [_, what, of, share]: [u64; 4]) -> Result<Option<Duplicate>> {
-        let resemblance = (share != NO_SHARE).then(|| f64::from_bits(share));
-        let exact = what & SAME != 0;
+    fn note_kept(&mut self, number: u64) -> Result<()> {
+        self.decided.push([number, KEPT, 0, ABSENT, ABSENT, ABSENT, ABSENT, ABSENT])
+    }
+
+    fn named(&self, held: &Database, decision: [u64; 8]) -> Result<Option<Duplicate>> {
+        let [_, what, of, resemblance, containment, low, high, values] = decision;
         let of = match (what & !SAME, &self.against) {
             (KEPT, _) => return Ok(None),
             (OTHER, Some(other)) => other.view().document(DocId(of))?.key,
             _ => plain_key(&held.view().document(DocId(of))?.key).1.to_owned(),
         };
-        Ok(Some(Duplicate { of, resemblance, exact }))
+        let shares = [resemblance, containment, low, high, values];
+        Ok(Some(Duplicate::decode(of, what & SAME != 0, shares)))
     }
 
     /// What sketches must be made with.
     pub fn params(&self) -> &Params {
         &self.params
     }
-}
-
-fn same(exact: bool) -> u64 {
-    if exact { SAME } else { 0 }
 }
 
 /// A database that vanishes with its handle.

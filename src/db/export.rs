@@ -40,6 +40,8 @@ pub(super) struct Header {
     /// The numbers that the database goes on counting from.
     pub next_document: u64,
     pub next_content: u64,
+    /// Searches that were bounded, which the clusters may depend on.
+    pub bounded: u64,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -258,5 +260,6 @@ fn header(params: &Params, view: &View) -> Result<Header> {
         known_answer: hex(&params.known_answer()?),
         next_document: view.counters.next_document,
         next_content: view.counters.next_content,
+        bounded: view.counters.bounded,
     })
 }

@@ -41,11 +41,15 @@ impl Batch<'_> {
     /// Forms a cluster anew from its living members, in the order in which they were added.
     pub fn form_again(&mut self, cluster: ClusterId) -> Result<()> {
         let members = self.dissolve(cluster)?;
-        members.iter().try_for_each(|member| self.form_of_stored(ContentId(member), Some(&members)))
+        for member in &members {
+            self.form_of_stored(ContentId(member), Some(&members))?;
+        }
+        Ok(())
     }
 
-    /// Puts a stored content into a cluster with contents before it, those of `among` if that is given.
-    pub fn form_of_stored(&mut self, content: ContentId, among: Option<&IdSet>) -> Result<()> {
+    /// Puts a stored content into a cluster with contents before it, those of `among` if that is given. Whether the search for
+    /// them was bounded; then it was when the content was added, too, unless the parameters were others.
+    pub fn form_of_stored(&mut self, content: ContentId, among: Option<&IdSet>) -> Result<bool> {
         let sketch = self.content(content, |record| Sketch::of_record(self.sketch_params(), record))?;
         let likeness = Likeness::of(self.params);
         let search = Search::again(self, self.indexing(), &sketch, content);
@@ -57,10 +61,10 @@ impl Batch<'_> {
                         self.unite_if_alike(content, &sketch, other, likeness)?;
                     }
                 }
-                Ok(())
             }
-            ClusterRule::Greedy => self.join(content, &sketch, &candidates, among),
+            ClusterRule::Greedy => self.join(content, &sketch, &candidates, among)?,
         }
+        Ok(candidates.bounded)
     }
 
     /// One verified match makes two clusters one; where they are one already, nothing is to be verified.

@@ -64,7 +64,7 @@ impl Database {
             }
             _ => return Err(wrong(0, "it is not the first line of an export")),
         };
-        if header.next_document.max(header.next_content) >= END_OF_IDS {
+        if header.next_document.max(header.next_content) >= END_OF_IDS || header.bounded >> 56 != 0 {
             return Err(wrong(0, "its numbers are beyond what a file can hold"));
         }
         let params =
@@ -78,6 +78,7 @@ impl Database {
         let before = Counters {
             next_document: header.next_document,
             next_content: header.next_content,
+            bounded: header.bounded,
             ..Counters::default()
         };
         write_anew(&disk, &params, new_id()?, &before, memory, |builder| {

@@ -4,7 +4,7 @@ use super::candidate::Search;
 use super::measures::Measures;
 use super::params::Params;
 use super::pending::Sought;
-use super::query::Measure;
+use super::query::{Accept, Measure};
 use super::reader::Reader;
 use crate::error::{Error, Result};
 use crate::index::indexing::Indexed;
@@ -141,6 +141,14 @@ impl Likeness {
             Likeness::Agreement => measures.agreement,
             Likeness::Hamming => measures.hamming.map(share_of_distance),
             Likeness::None => None,
+        }
+    }
+
+    /// The same, by the end of the interval that decides, where there is one.
+    pub fn end(self, measures: &Measures, accept: Accept) -> Option<f64> {
+        match (self, measures.resemblance) {
+            (Likeness::Resemblance, Some(estimate)) => Some(accept.end(estimate)),
+            _ => self.share(measures),
         }
     }
 

@@ -31,18 +31,23 @@ impl Sketch {
     }
 }
 
-/// What the samples tell, and the intervals of it.
+/// A share estimated from samples, with its 95 % interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Estimate {
     pub value: f64,
     pub interval: Interval,
+    /// How many sample values it is a share of.
+    pub values: u64,
 }
 
 impl Estimate {
-    const ONE: Estimate = Estimate { value: 1.0, interval: Interval { low: 1.0, high: 1.0 } };
+    /// All of the values.
+    fn one(values: usize) -> Self {
+        Estimate { value: 1.0, interval: Interval { low: 1.0, high: 1.0 }, values: values as u64 }
+    }
 
-    fn of(value: Option<f64>, interval: Option<Interval>) -> Option<Self> {
-        value.zip(interval).map(|(value, interval)| Estimate { value, interval })
+    fn of(value: Option<f64>, interval: Option<Interval>, values: u64) -> Option<Self> {
+        value.zip(interval).map(|(value, interval)| Estimate { value, interval, values })
     }
 }
 
@@ -147,7 +152,7 @@ impl Measures {
     pub fn of(sketch: &Sketch, content: ContentId, candidate: &Candidate) -> Self {
         let &Candidate { founder, simhash, .. } = candidate;
         if candidate.hash == sketch.hash.0 {
-            return Measures::same(content, founder);
+            return Measures::same(sketch, content, founder);
         }
         let overlap = candidate.sample.as_ref().map(|stored| Overlap::of(&sketch.sample, stored));
         let signatures = sketch.signature.as_ref().zip(candidate.signature.as_ref());
@@ -166,7 +171,7 @@ impl Measures {
     ) -> Result<Option<Self>> {
         let founder = DocId(record.founder);
         if record.hash == sketch.hash.0 {
-            return Ok(Some(Measures::same(content, founder)));
+            return Ok(Some(Measures::same(sketch, content, founder)));
         }
         let overlap = match (record.sample, common) {
             (Some(stored), None) => match Overlap::with_stored(&sketch.sample, stored, floor)? {
@@ -186,8 +191,8 @@ impl Measures {
     }
 
     /// Of the same text.
-    fn same(content: ContentId, founder: DocId) -> Self {
-        let one = Some(Estimate::ONE);
+    fn same(sketch: &Sketch, content: ContentId, founder: DocId) -> Self {
+        let one = Some(Estimate::one(sketch.sample.values().len()));
         let (resemblance, containment, contained) = (one, one, one);
         let (hamming, agreement) = (Some(0), Some(1.0));
         Measures { content, founder, exact: true, resemblance, containment, contained, hamming, agreement }
@@ -205,9 +210,11 @@ impl Measures {
             content,
             founder,
             exact: false,
-            resemblance: overlap.and_then(|o| Estimate::of(o.resemblance(), o.resemblance_interval())),
-            containment: overlap.and_then(|o| Estimate::of(o.containment(), o.containment_interval())),
-            contained: overlap.and_then(|o| Estimate::of(o.contained(), o.contained_interval())),
+            resemblance: overlap
+                .and_then(|o| Estimate::of(o.resemblance(), o.resemblance_interval(), o.union())),
+            containment: overlap
+                .and_then(|o| Estimate::of(o.containment(), o.containment_interval(), o.first)),
+            contained: overlap.and_then(|o| Estimate::of(o.contained(), o.contained_interval(), o.second)),
             hamming,
             agreement,
         }

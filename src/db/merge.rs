@@ -2,7 +2,7 @@
 
 use super::copy::Progress;
 use super::database::Database;
-use super::restore::{Outcome, Restored};
+use super::restore::{Outcome, Restored, TakenOver};
 use crate::error::Result;
 
 /// Documents that are taken over in one commit.
@@ -17,6 +17,9 @@ pub struct Merged {
     pub updated: u64,
     /// Keys that were there with the same text, or with one that was seen later.
     pub kept: u64,
+    /// Of the texts that are new here, those for which a term shared by too many contents was not followed to its end: they may
+    /// lack near duplicates in their clusters. [`Stats::bounded`](super::Stats::bounded) counts them too.
+    pub bounded: u64,
 }
 
 impl Database {
@@ -45,9 +48,10 @@ impl Database {
     fn take_over(&self, some: Vec<Restored>, merged: &mut Merged) -> Result<()> {
         self.view().counters.check_room()?;
         let outcomes = self.commit(some.len(), false, move |batch| {
-            some.iter().map(|restored| batch.restore(restored)).collect::<Result<Vec<Outcome>>>()
+            some.iter().map(|restored| batch.restore(restored)).collect::<Result<Vec<TakenOver>>>()
         })?;
-        for outcome in outcomes {
+        for TakenOver { outcome, bounded } in outcomes {
+            merged.bounded += u64::from(bounded);
             match outcome {
                 Outcome::Added => merged.added += 1,
                 Outcome::Updated => merged.updated += 1,

@@ -26,6 +26,7 @@ mod see;
 mod expire;
 mod common;
 mod passing;
+mod evidence;
 mod query;
 mod sweep;
 mod clusters;

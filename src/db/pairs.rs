@@ -74,6 +74,9 @@ pub struct Pair {
     pub hamming: Option<u32>,
     /// Whether both hold the same text.
     pub exact: bool,
+    /// Whether other pairs of near duplicates may be missing from the list, as a term was shared by too many contents. Never said
+    /// of the same text: those pairs are complete.
+    pub bounded: bool,
 }
 
 /// What a caller of [`Database::pairs`] is told.
@@ -138,7 +141,8 @@ impl Database {
         let mut candidates = gathering.sorter.finish()?;
         let mut caches: Vec<CandidateCache> = Vec::new();
         caches.resize_with(options.threads.max(1), CandidateCache::default);
-        let mut telling = Telling { view: &view, copies: options.copies, keys: HashMap::new() };
+        let (copies, bounded) = (options.copies, summary.bounded > 0);
+        let mut telling = Telling { view: &view, copies, bounded, keys: HashMap::new() };
         loop {
             let batch = next_batch(&mut candidates)?;
             if batch.is_empty() {
@@ -349,6 +353,7 @@ const KEYS: usize = 16;
 struct Telling<'v> {
     view: &'v View,
     copies: bool,
+    bounded: bool,
     /// Keys of contents that were told lately.
     keys: HashMap<u64, Arc<Vec<String>>>,
 }
@@ -369,6 +374,7 @@ impl Telling<'_> {
                 interval: measures.resemblance.map(|estimate| estimate.interval),
                 hamming: measures.hamming,
                 exact: false,
+                bounded: self.bounded,
             }));
             if told.is_break() {
                 return Ok(told);
@@ -410,7 +416,8 @@ fn exact_pairs<B>(view: &View, copies: bool, each: Each<B>) -> Result<ControlFlo
                 let b = view.holder(ContentId(content), other)?.key;
                 let interval = Some(Interval { low: 1.0, high: 1.0 });
                 let (a, resemblance, hamming) = (key.clone(), Some(1.0), Some(0));
-                let pair = Pair { a, b, resemblance, interval, hamming, exact: true };
+                let (exact, bounded) = (true, false);
+                let pair = Pair { a, b, resemblance, interval, hamming, exact, bounded };
                 if let ControlFlow::Break(value) = each(PairEvent::Pair(pair)) {
                     stopped = Some(value);
                     return Ok(());

@@ -5,6 +5,17 @@ use super::query::{Accept, Measure};
 use crate::sketch::EditEstimate;
 use crate::sketch::meeting::Floor;
 
+impl Accept {
+    /// What of an estimate must reach the threshold.
+    pub(super) fn end(self, estimate: Estimate) -> f64 {
+        match self {
+            Accept::Low => estimate.interval.low,
+            Accept::Estimate => estimate.value,
+            Accept::High => estimate.interval.high,
+        }
+    }
+}
+
 /// The estimate that a match must reach: the lower end of an interval is never above it, the upper end may be.
 pub(super) fn floor(by: Measure, accept: Accept) -> Option<Floor> {
     match by {
@@ -16,21 +27,20 @@ pub(super) fn floor(by: Measure, accept: Accept) -> Option<Floor> {
     }
 }
 
-/// Whether measures reach the threshold; `max_distance` is that of the file.
+/// Whether measures reach the threshold, shares with at least so many values; `max_distance` is that of the file.
 pub(super) fn passes(
     measures: &Measures,
     edit: Option<EditEstimate>,
     by: Measure,
     accept: Accept,
+    least_values: u64,
     max_distance: u32,
 ) -> bool {
     let reaches = |estimate: Option<Estimate>, threshold: f64| {
-        let end = |estimate: Estimate| match accept {
-            Accept::Low => estimate.interval.low,
-            Accept::Estimate => estimate.value,
-            Accept::High => estimate.interval.high,
-        };
-        estimate.map(end).is_some_and(|end| end >= threshold)
+        estimate.is_some_and(|estimate| {
+            let enough = measures.exact || estimate.values >= least_values;
+            enough && accept.end(estimate) >= threshold
+        })
     };
     let resemblance = measures.resemblance;
     match by {

@@ -12,7 +12,7 @@ use super::reader::Reader;
 use crate::error::{Error, Result};
 use crate::id::{ContentId, DocId};
 use crate::sketch::params::SketchParamsId;
-use crate::sketch::{EditEstimate, Interval, Sketch};
+use crate::sketch::{EditEstimate, Interval, Sample, Sketch};
 use crate::store::record::ContentRecord;
 use crate::store::view::View;
 use std::sync::Arc;
@@ -91,6 +91,9 @@ pub struct Query {
     pub accept: Accept,
     /// Measures that must agree.
     pub confirm: Vec<Confirm>,
+    /// The fewest sample values that a share which decides must be taken of, unless the text is the same; 0 for any. A short
+    /// text has few values in common range with a long one, and the share of one of them is 0 or 1.
+    pub least_values: u64,
     /// The most matches; 0 for all.
     pub limit: usize,
     /// Also list every other document that holds a matching text, as a match of its own.
@@ -115,8 +118,15 @@ pub struct Match {
     pub interval: Option<Interval>,
     /// How much of the query is in the match.
     pub containment: Option<f64>,
+    /// Its 95 % interval.
+    pub containment_interval: Option<Interval>,
     /// How much of the match is in the query.
     pub contained: Option<f64>,
+    /// Its 95 % interval.
+    pub contained_interval: Option<Interval>,
+    /// How many sample values decided: those of the query by containment, those of the match by contained, else those of
+    /// either, which the resemblance is a share of. Only values below the smaller bound of both samples count.
+    pub values: Option<u64>,
     /// In how many of 64 bits the simhashes differ.
     pub hamming: Option<u32>,
     /// The share of equal minhash entries.
@@ -136,10 +146,13 @@ pub struct Match {
 pub struct Answer {
     /// The matches.
     pub matches: Vec<Match>,
+    /// How many there are in all, those beyond the limit among them; with copies each of them counts.
+    pub total: u64,
     /// Whether a term shared by too many contents was not followed to its end.
     pub bounded: bool,
     /// When the threshold asked for lies below what the index was made for: the share of the pairs at that threshold
-    /// that are found.
+    /// that are found. By any measure at least so many of those whose resemblance it is; of pairs that only containment makes
+    /// matches fewer are found the longer the one text is than the other.
     pub expected_recall: Option<f64>,
 }
 
@@ -178,10 +191,12 @@ impl Database {
         let without = query.ignore.as_ref().map(|common| common.left_out_of_sketch(sketch));
         let sketch = without.as_deref().unwrap_or(sketch);
         let candidates = self.candidates(&view, sketch, by, query.accept)?;
-        let accepted = self.accept(&view, sketch, by, query, &candidates)?;
         let own = query.own.as_deref().map(|key| view.find_document(key)).transpose()?.flatten();
+        let own = own.map(|(id, document)| (id, document.content));
+        let (accepted, total) = self.accept(&view, sketch, by, query, own, &candidates)?;
         let matches = resolve(&view, &accepted, query, own.map(|own| own.0))?;
-        Ok(Answer { matches, bounded: candidates.bounded, expected_recall: self.expected_recall(by) })
+        let (bounded, expected_recall) = (candidates.bounded, self.expected_recall(by));
+        Ok(Answer { matches, total, bounded, expected_recall })
     }
 
     fn check(&self, by: Measure) -> Result<()> {
@@ -218,19 +233,37 @@ impl Database {
 
     /// The recall to expect when the threshold lies below what the index was made for.
     fn expected_recall(&self, by: Measure) -> Option<f64> {
-        let bands = &self.indexing().bands;
-        let tables = &self.indexing().tables;
+        let (indexing, kept) = (self.indexing(), self.params().keep_sketches);
+        let tables = &indexing.tables;
         let below = |threshold: f64| {
-            (threshold < self.params().threshold).then(|| bands.candidate_probability(threshold))
+            (threshold < self.params().threshold).then(|| indexing.bands.candidate_probability(threshold))
+        };
+        // Without samples no resemblance is known.
+        let by_bands = |threshold| match kept.signature && kept.sample {
+            true => indexing.bands.candidate_probability(threshold),
+            false => 0.0,
+        };
+        let by_samples = |threshold| match indexing.containment {
+            true => Sample::meeting_probability(self.params().sketch.sample, threshold),
+            false => 0.0,
         };
         match by {
+            Measure::Resemblance(threshold) if !kept.signature => {
+                (threshold < self.params().threshold).then(|| by_samples(threshold))
+            }
             Measure::Resemblance(threshold) | Measure::Agreement(threshold) => below(threshold),
+            Measure::Any(threshold) => {
+                // Bands and samples are of independent hashes; what simhashes add depends on the texts.
+                let found = 1.0 - (1.0 - by_bands(threshold)) * (1.0 - by_samples(threshold));
+                let promised = self.params().recall;
+                (threshold < self.params().threshold || found < promised).then_some(found)
+            }
             // The least resemblance of texts whose edit distance is this share: all of one in the other.
             Measure::Edit(share) => below((1.0 - share).max(0.0)),
             Measure::Hamming(distance) => {
                 (distance > tables.max_distance()).then(|| tables.recall_at(distance))
             }
-            Measure::Containment(_) | Measure::Contained(_) | Measure::Any(_) => None,
+            Measure::Containment(_) | Measure::Contained(_) => None,
         }
     }
 
@@ -247,27 +280,33 @@ impl Database {
         search.candidates()
     }
 
-    /// Measures candidates and keeps those that pass, of very many the best that the answer has room for.
+    /// Measures candidates and keeps those that pass, of very many the best that the answer has room for: these, and how
+    /// many documents they all stand for.
     fn accept(
         &self,
         view: &View,
         sketch: &Sketch,
         by: Measure,
         query: &Query,
+        own: Option<(DocId, ContentId)>,
         candidates: &Candidates,
-    ) -> Result<Vec<Accepted>> {
+    ) -> Result<(Vec<Accepted>, u64)> {
         // One of them may be the document itself.
         let most = if query.limit == 0 { usize::MAX } else { query.limit.saturating_add(1) };
-        let mut kept = Vec::new();
+        let (mut kept, mut total) = (Vec::new(), 0);
         for some in candidates.list.chunks(AT_ONCE) {
-            kept.extend(self.accept_some(view, sketch, by, query, some)?);
+            let some = self.accept_some(view, sketch, by, query, some)?;
+            for accepted in &some {
+                total += documents(view, accepted, query.copies, own)?;
+            }
+            kept.extend(some);
             if kept.len() > most {
                 sort(&mut kept, by);
                 kept.truncate(most);
             }
         }
         sort(&mut kept, by);
-        Ok(kept)
+        Ok((kept, total))
     }
 
     /// Measures candidates and keeps those that pass.
@@ -310,7 +349,7 @@ impl Database {
         };
         let edit = || measures::edit_of_record(self.params().sketch.edit, sketch, record);
         let asked = if matches!(by, Measure::Edit(_)) { edit()? } else { None };
-        match passes(&measures, asked, by, query.accept, self.params().hamming) {
+        match passes(&measures, asked, by, query.accept, query.least_values, self.params().hamming) {
             true => Ok(Some((measures, asked.map_or_else(edit, |asked| Ok(Some(asked)))?))),
             false => Ok(None),
         }
@@ -356,7 +395,7 @@ impl<'a> Verifier<'a> {
     /// Whether a measured pair passes.
     pub fn verify(&self, view: &View, sketch: &Sketch, measures: &Measures) -> Result<bool> {
         let params = self.db.params();
-        if !passes(measures, None, self.by, self.accept, params.hamming) {
+        if !passes(measures, None, self.by, self.accept, 0, params.hamming) {
             return Ok(false);
         }
         let edit = match self.confirm.iter().any(|confirm| matches!(confirm, Confirm::Edit(_))) {
@@ -402,6 +441,26 @@ fn rank(accepted: &Accepted, by: Measure) -> (bool, u64, u64) {
     (!measures.exact, first, second)
 }
 
+/// The share that decides, or of measures that are none the resemblance.
+fn deciding_share(measures: &Measures, by: Option<Measure>) -> Option<Estimate> {
+    match by {
+        Some(Measure::Containment(_)) => measures.containment,
+        Some(Measure::Contained(_)) => measures.contained,
+        _ => measures.resemblance,
+    }
+}
+
+/// How many documents a content stands for in an answer: those that hold it but `own`, or the first of them.
+fn documents(view: &View, accepted: &Accepted, copies: bool, own: Option<(DocId, ContentId)>) -> Result<u64> {
+    let Measures { content, founder, .. } = accepted.measures;
+    let holds_own = own.is_some_and(|own| own.1 == content);
+    if !copies && !holds_own {
+        return Ok(1);
+    }
+    let others = view.holders(content, founder)?.len().saturating_sub(u64::from(holds_own));
+    Ok(if copies { others } else { others.min(1) })
+}
+
 /// Names the documents of the accepted contents, up to the limit.
 fn resolve(view: &View, accepted: &[Accepted], query: &Query, own: Option<DocId>) -> Result<Vec<Match>> {
     let limit = if query.limit == 0 { usize::MAX } else { query.limit };
@@ -419,7 +478,10 @@ fn resolve(view: &View, accepted: &[Accepted], query: &Query, own: Option<DocId>
                 resemblance: measures.resemblance.map(|estimate| estimate.value),
                 interval: measures.resemblance.map(|estimate| estimate.interval),
                 containment: measures.containment.map(|estimate| estimate.value),
+                containment_interval: measures.containment.map(|estimate| estimate.interval),
                 contained: measures.contained.map(|estimate| estimate.value),
+                contained_interval: measures.contained.map(|estimate| estimate.interval),
+                values: deciding_share(measures, query.by).map(|estimate| estimate.values),
                 hamming: measures.hamming,
                 agreement: measures.agreement,
                 edit: *edit,

@@ -57,7 +57,12 @@ impl Database {
         let memory = options.memory / 2;
         let db = Database::open(path, Options { read_only: false, memory, ..options })?;
         let params = change(db.params().clone(), db.view().counters.contents)?;
-        db.replace(path, |disk| db.rebuild_onto(disk, &params, memory, progress))
+        let mut bounded = 0;
+        let rebuilt = db.replace(path, |disk| {
+            bounded = db.rebuild_counting(&disk, &params, memory, progress)?;
+            Ok(())
+        })?;
+        Ok(Compacted { bounded, ..rebuilt })
     }
 
     /// Writes what lives in this database to an empty medium, index and clusters from the sketches.
@@ -68,7 +73,18 @@ impl Database {
         memory: usize,
         progress: Progress,
     ) -> Result<()> {
+        self.rebuild_counting(&disk, params, memory, progress).map(|_| ())
+    }
+
+    /// The same; how many searches were bounded.
+    fn rebuild_counting(
+        &self,
+        disk: &Arc<dyn Disk>,
+        params: &Params,
+        memory: usize,
+        progress: Progress,
+    ) -> Result<u64> {
         self.params().check_rebuild(params)?;
-        self.copy_onto(&disk, params, Source::Sketches, memory, progress)
+        self.copy_onto(disk, params, Source::Sketches, memory, progress)
     }
 }

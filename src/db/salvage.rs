@@ -78,7 +78,8 @@ impl Database {
         progress("search for records", 0, 1);
         let found = Found::of(&damaged, memory)?;
         let mut salvaging = found.salvaging(&*damaged, memory)?;
-        let before = Counters { epoch: found.frames.epoch, ..found.remains.counters().unwrap_or_default() };
+        let counted = found.remains.counters().unwrap_or_default();
+        let before = Counters { epoch: found.frames.epoch, bounded: 0, ..counted };
         write_anew(&disk, &found.params, found.id, &before, memory, |builder| salvaging.copy(builder))?;
         let salvaged = salvaging.salvaged;
         let copy = Database::open_on(disk.clone(), Options { memory, ..Options::default() })?;

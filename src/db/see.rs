@@ -3,6 +3,7 @@
 use super::add::{AddOptions, Added, Document, check_key};
 use super::batch::Batch;
 use super::database::{Database, jobs};
+use super::evidence::Acceptance;
 use super::reader::Reader;
 use super::writer::Begun;
 use crate::error::Result;
@@ -77,7 +78,7 @@ impl Batch<'_> {
         };
         let Some((_, state)) = meant else { return Ok(None) };
         let sketch = self.content(state.content, |record| Sketch::of_record(self.sketch_params(), record))?;
-        self.add(&Document { key, sketch, seen_at }, options).map(Some)
+        self.add(&Document { key, sketch, seen_at }, options, Acceptance::default()).map(Some)
     }
 }
 

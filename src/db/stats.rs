@@ -43,7 +43,8 @@ pub struct Stats {
     pub index_memory: u64,
     /// What the memory that this process may take is for.
     pub shares: Shares,
-    /// Verdicts for which a term shared by too many contents was not followed to its end.
+    /// Verdicts, and texts merged, for which a term shared by too many contents was not followed to its end; of a file that was
+    /// rebuilt, the texts whose clusters were formed so, and what came since.
     pub bounded: u64,
     /// Entries in a band.
     pub rows: u64,

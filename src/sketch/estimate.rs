@@ -44,7 +44,8 @@ impl Overlap {
         Overlap { first: a.len() as u64, second: b.len() as u64, both: common(a, b), bound }
     }
 
-    fn union(&self) -> u64 {
+    /// Values of either sample.
+    pub fn union(&self) -> u64 {
         self.first + self.second - self.both
     }
 

@@ -106,6 +106,18 @@ impl Sample {
         self.below(WHOLE >> level)
     }
 
+    /// At least this share of the pairs with a resemblance are found by a value that one of them is posted under and the sample
+    /// of the other has, when samples are of `size` values.
+    ///
+    /// A text of 100 shingles and more is posted under 50 of its values at least, on average, or `size`/4; of these the
+    /// other text has c, not less than the resemblance r (of a text in another that is r times as long, c = r). Each of their
+    /// common shingles being posted by chance, none is with a probability of e^(-50·c) at most. A shorter text is posted under
+    /// all of its values, and one in another that is up to 1/r times as long meets r·`size` of them.
+    pub(crate) fn meeting_probability(size: usize, resemblance: f64) -> f64 {
+        let posted = (size as f64 / 4.0).min(50.0);
+        1.0 - (-posted * resemblance).exp()
+    }
+
     /// The values below `end`.
     pub(crate) fn below(&self, end: u64) -> &[u64] {
         &self.values[..self.values.partition_point(|&value| value < end)]

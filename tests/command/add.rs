@@ -125,3 +125,29 @@ fn bounded_verdicts_and_answers_are_told() {
     let found = shell.run(&["--json", "query", "db", "q.txt"]).exits(0).says("1 answers were bounded");
     assert_eq!(found.json().len(), 16);
 }
+
+#[test]
+fn what_is_contained_says_in_what_and_how_surely() {
+    let shell = Shell::new();
+    let words: Vec<String> = text(&mut Draw::new(5), 1000).split(' ').map(str::to_owned).collect();
+    let documents =
+        [("whole", words.join(" ")), ("part", words[100..400].join(" ")), ("same", words.join(" "))];
+    let documents: Vec<(&str, &str)> = documents.iter().map(|(key, text)| (*key, text.as_str())).collect();
+    shell.write_lines("in.jsonl", &documents);
+    let lines = shell.json(&["add", "db", "in.jsonl", "--contained", "0.8"]);
+    let [new, part, same] = &lines[..] else { panic!("{lines:?}") };
+    for (line, verdict) in [(new, "new"), (same, "exact")] {
+        assert_eq!(line["verdict"], verdict);
+        for field in ["containment", "containment_low", "containment_high", "values"] {
+            assert!(line[field].is_null(), "{field} of {line}");
+        }
+    }
+    assert_eq!((&part["verdict"], &part["of"]), (&"contained".into(), &"whole".into()));
+    assert!(part["containment"] == 1.0 && part["containment_high"] == 1.0, "{part}");
+    assert!(
+        part["containment_low"].as_f64().unwrap() >= 0.8 && part["values"].as_u64().unwrap() >= 16,
+        "{part}"
+    );
+    let people = shell.run(&["add", "again", "in.jsonl", "--contained", "0.8"]).exits(0).out;
+    assert!(people.contains("contained  part  1.000 in whole"), "{people}");
+}

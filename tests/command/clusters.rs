@@ -50,7 +50,7 @@ fn lines_have_their_fields_and_the_largest_come_first() {
     shell.database("db", &copies);
     let ran = shell.run(&["--json", "clusters", "db"]).exits(0);
     for line in ran.json() {
-        assert_fields(&line, &["cluster", "size", "representative", "members", "cohesion"]);
+        assert_fields(&line, &["cluster", "size", "representative", "members", "cohesion", "bounded"]);
         assert_eq!(line["size"].as_u64().unwrap(), members(&line).len() as u64, "{line}");
         assert!(members(&line).contains(line["representative"].as_str().unwrap()), "{line}");
         let cohesion = line["cohesion"].as_f64().unwrap();

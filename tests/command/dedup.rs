@@ -149,6 +149,68 @@ fn a_part_goes_when_that_is_asked_for() {
     dedup(&shell, &["--contained", "0.8", "--transitive"]).exits(2);
 }
 
+/// Fifty short texts of which .6 is in a long one of 20,000 words, and one that is all in one of 1,000.
+fn parts() -> Vec<(String, String)> {
+    let draw = &mut Draw::new(25);
+    let mut long = Vec::new();
+    let mut short = Vec::new();
+    for number in 0..51 {
+        let (size, common) = if number == 50 { (1000, 300) } else { (20_000, 180) };
+        let words: Vec<String> = text(draw, size).split(' ').map(str::to_owned).collect();
+        short.push((
+            format!("short {number}"),
+            [words[100..100 + common].join(" "), text(draw, 300 - common)].join(" "),
+        ));
+        long.push((format!("long {number}"), words.join(" ")));
+    }
+    [long, short].concat()
+}
+
+#[test]
+fn a_part_goes_on_evidence_only() {
+    let shell = Shell::new();
+    shell.write_lines("in.jsonl", &borrowed(&parts()));
+    let removed = |more: &[&str]| {
+        dedup(&shell, &[&["--contained", "0.8"], more].concat()).exits(0);
+        lines(&shell, "removed.jsonl")
+    };
+    for more in [&[][..], &["--accept", "low"], &["--keep", "longest"]] {
+        let removed = removed(more);
+        assert_eq!(ids(&removed), ["short 50"], "{more:?}");
+        let [share, low, high] =
+            ["", "_low", "_high"].map(|end| removed[0][format!("containment{end}")].as_f64().unwrap());
+        assert!(share == 1.0 && high == 1.0 && (0.8..1.0).contains(&low), "{}", removed[0]);
+        assert!(removed[0]["values"].as_u64().unwrap() >= 16);
+    }
+    for accept in ["estimate", "high"] {
+        for line in removed(&["--accept", accept]) {
+            assert!(line["values"].as_u64().unwrap() >= 16, "{accept}: {line}");
+        }
+    }
+    dedup(&shell, &["--accept", "most"]).exits(2);
+    shell.write_lines(
+        "in.jsonl",
+        &[("a", "one two three four five six"), ("b", "one two three four five six")],
+    );
+    let same = removed(&[]).remove(0);
+    assert_eq!(same["containment"], Value::Null, "it is another reason: {same}");
+}
+
+#[test]
+fn the_end_that_decides_can_be_told() {
+    let shell = Shell::new();
+    let draw = &mut Draw::new(26);
+    let first = text(draw, 2000);
+    let head = first.split(' ').take(1640).collect::<Vec<_>>().join(" ");
+    shell.write_lines("in.jsonl", &[("a", &first), ("b", &head)]);
+    for (accept, stay) in [("low", 2), ("estimate", 1), ("high", 1)] {
+        assert_eq!(kept(&shell, &["--accept", accept]).len(), stay, "{accept}");
+        assert_eq!(kept(&shell, &["--accept", accept, "--transitive"]).len(), stay, "{accept}");
+        assert_eq!(kept(&shell, &["--accept", accept, "--keep", "longest"]).len(), stay, "{accept}");
+    }
+    assert_eq!(kept(&shell, &[]).len(), 1, "the estimate by default");
+}
+
 #[test]
 fn chains_go_as_a_whole_only_when_that_is_asked_for() {
     let shell = Shell::new();

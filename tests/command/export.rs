@@ -63,9 +63,9 @@ fn an_import_merges_into_a_database_that_is_there() {
     let lines = export(&shell, "db");
     shell.database("other", &[("own", "one two three")]);
     let merged = shell.feed(&["--json", "import", "other", "-"], &lines).exits(0);
-    assert_eq!(merged.json()[0], serde_json::json!({"added": 37, "updated": 0, "kept": 0}));
+    assert_eq!(merged.json()[0], serde_json::json!({"added": 37, "updated": 0, "kept": 0, "bounded": 0}));
     let again = shell.feed(&["--json", "import", "other", "-"], &lines).exits(0);
-    assert_eq!(again.json()[0], serde_json::json!({"added": 0, "updated": 0, "kept": 37}));
+    assert_eq!(again.json()[0], serde_json::json!({"added": 0, "updated": 0, "kept": 37, "bounded": 0}));
     assert_eq!(shell.json(&["stats", "other"])[0]["documents"], 38);
     shell.write_lines("in.jsonl", &[("a", "text")]);
     shell.run(&["add", "unlike", "in.jsonl", "--threshold", "0.7"]).exits(0);

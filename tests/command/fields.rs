@@ -5,7 +5,18 @@ use crate::run::Shell;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-const ADD: &[&str] = &["key", "id", "verdict", "of", "resemblance", "cluster"];
+const ADD: &[&str] = &[
+    "key",
+    "id",
+    "verdict",
+    "of",
+    "resemblance",
+    "cluster",
+    "containment",
+    "containment_low",
+    "containment_high",
+    "values",
+];
 const QUERY: &[&str] = &[
     "query",
     "match",
@@ -13,7 +24,12 @@ const QUERY: &[&str] = &[
     "low",
     "high",
     "containment",
+    "containment_low",
+    "containment_high",
     "contained",
+    "contained_low",
+    "contained_high",
+    "values",
     "hamming",
     "agreement",
     "edit",
@@ -21,6 +37,8 @@ const QUERY: &[&str] = &[
     "exact",
     "copies",
     "found_by",
+    "matches",
+    "bounded",
 ];
 const GET: &[&str] = &["key", "id", "first_seen", "last_seen", "cluster", "copies", "shingles", "bytes"];
 const STATS: &[&str] =
@@ -106,6 +124,11 @@ fn query_has_its_fields() {
             ("low", "share"),
             ("high", "share"),
             ("containment", "share"),
+            ("containment_low", "share"),
+            ("contained_high", "share"),
+            ("values", "whole"),
+            ("matches", "whole"),
+            ("bounded", "bool"),
             ("hamming", "whole"),
             ("agreement", "share"),
             ("edit", "share"),

@@ -8,6 +8,7 @@ mod fields;
 mod exits;
 mod add;
 mod query;
+mod bounded;
 mod keys;
 mod inputs;
 mod archive;

@@ -25,8 +25,8 @@ fn the_text_that_was_seen_last_stays() {
     let before = shell.bytes("from");
     let lines = shell.json(&["merge", "into", "from"]);
     assert_eq!(lines.len(), 1);
-    assert_fields(&lines[0], &["added", "updated", "kept"]);
-    assert_eq!(lines[0], serde_json::json!({"added": 1, "updated": 1, "kept": 2}));
+    assert_fields(&lines[0], &["added", "updated", "kept", "bounded"]);
+    assert_eq!(lines[0], serde_json::json!({"added": 1, "updated": 1, "kept": 2, "bounded": 0}));
     let get = |key: &str| shell.json(&["get", "into", key]).remove(0);
     for (key, bytes, seen) in [
         ("newer here", 13, "1970-01-01T00:03:20Z"),

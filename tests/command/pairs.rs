@@ -38,7 +38,7 @@ fn queried(shell: &Shell, options: &[&str]) -> BTreeSet<[String; 2]> {
 fn lines_have_their_fields() {
     let ran = pairs(&shell(), &[]).exits(0);
     for line in ran.json() {
-        assert_fields(&line, &["a", "b", "resemblance", "low", "high", "hamming", "exact"]);
+        assert_fields(&line, &["a", "b", "resemblance", "low", "high", "hamming", "exact", "bounded"]);
         let share = |field: &str| line[field].as_f64().unwrap();
         assert!(share("low") <= share("resemblance") && share("resemblance") <= share("high"), "{line}");
         assert!(share("resemblance") >= 0.8 && line["hamming"].as_u64().unwrap() <= 64, "{line}");

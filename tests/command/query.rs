@@ -53,6 +53,63 @@ fn a_hundred_matches_are_told_by_default() {
 }
 
 #[test]
+fn a_list_that_is_cut_says_how_many_there_are() {
+    let shell = Shell::new();
+    let keys: Vec<String> = (0..148).map(|number| number.to_string()).collect();
+    shell.database("db", &keys.iter().map(|key| (key.as_str(), "one two three")).collect::<Vec<_>>());
+    for (more, head, lines) in [
+        ("--copies", "-: 148 matches, showing 100", 100),
+        ("--copies --limit 0", "-: 148 matches", 148),
+        ("--copies --limit 148", "-: 148 matches", 148),
+        ("--copies --limit 3", "-: 148 matches, showing 3", 3),
+        ("", "-: 1 match", 1),
+    ] {
+        let more: Vec<&str> = more.split_whitespace().collect();
+        let people = shell.feed(&[&["query", "db", "-"], &more[..]].concat(), "one two three").exits(0);
+        assert_eq!(people.out.lines().next(), Some(head), "{people:?}");
+        let told = query(&shell, "one two three", &more.join(" ")).exits(0);
+        let all = head.split(' ').nth(1).unwrap();
+        assert_eq!(told.column("matches"), vec![all; lines], "each line has it");
+        assert!(told.column("bounded").iter().all(|bounded| bounded == "false"));
+    }
+    shell.write_lines("q.jsonl", &[("7", "one two three")]);
+    let own = shell.json(&["query", "db", "q.jsonl", "--copies", "--limit", "1"]);
+    assert_eq!((own.len(), &own[0]["matches"]), (1, &147.into()), "but the document itself");
+    let answer = query(&shell, "one two three", "--yes-no").exits(0).json();
+    assert_eq!(answer, [serde_json::json!({"query": "-", "found": true})]);
+}
+
+#[test]
+fn containment_comes_with_its_interval_and_the_values_it_is_of() {
+    let shell = Shell::new();
+    let draw = &mut Draw::new(31);
+    let words: Vec<String> = text(draw, 2000).split(' ').map(str::to_owned).collect();
+    let (whole, part) = (words.join(" "), words[500..900].join(" "));
+    shell.database("db", &[("whole", &whole), ("part", &part)]);
+    let ask = |text: &str, by: &str| -> serde_json::Value {
+        let lines = query(&shell, text, &format!("--by {by} --threshold 0.5")).exits(0).json();
+        lines.into_iter().find(|line| line["exact"] == false).unwrap()
+    };
+    shell.write("whole", &whole);
+    shell.write("part", &part);
+    let compared = &shell.json(&["compare", "part", "whole"])[0];
+    let (found, back) = (ask(&part, "containment"), ask(&whole, "contained"));
+    for end in ["", "_low", "_high"] {
+        let share = &compared[format!("containment{end}")];
+        assert_eq!(&found[format!("containment{end}")], share);
+        assert_eq!(&back[format!("contained{end}")], share);
+        assert_eq!(back[format!("containment{end}")], compared[format!("contained{end}")]);
+    }
+    let low = found["containment_low"].as_f64().unwrap();
+    assert!(low > 0.8 && low < 1.0 && found["containment_high"] == 1.0, "{found}");
+    // A fifth of 256 values are the part's.
+    let values = found["values"].as_u64().unwrap();
+    assert!((25..90).contains(&values), "{found}");
+    assert_eq!((&found["values"], &back["values"]), (&compared["containment_values"], &values.into()));
+    assert_eq!((&compared["values"], &compared["contained_values"]), (&256.into(), &256.into()));
+}
+
+#[test]
 fn a_document_does_not_match_its_own_key_unless_told() {
     let (shell, first) = shell();
     shell.write_lines("q.jsonl", &[("a", &first), ("e", &first), ("d", &first)]);

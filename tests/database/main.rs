@@ -10,6 +10,8 @@ mod threads;
 mod bounded;
 mod accept;
 mod common_shingles;
+mod totals;
+mod bounded_anew;
 mod copies;
 mod edge_texts;
 mod parameters;

@@ -89,7 +89,9 @@ fn only_who_asks_gets_the_verdict_contained() {
     assert_eq!((answer.verdict, answer.of.as_deref()), (Verdict::Contained, Some("page")));
     let answer = verdict(AddOptions { policy: Policy::OnlyNew, ..CONTAINED });
     assert_eq!((answer.verdict, answer.id), (Verdict::Contained, None));
-    assert_eq!(verdict(AddOptions { contained: Some(1.0), ..CONTAINED }).verdict, Verdict::Contained);
+    assert_eq!(verdict(AddOptions { contained: Some(0.9), ..CONTAINED }).verdict, Verdict::Contained);
+    // The page has more shingles than its sample: that all of the part is in it cannot be shown.
+    assert_eq!(verdict(AddOptions { contained: Some(1.0), ..CONTAINED }).verdict, Verdict::New);
 }
 
 #[test]

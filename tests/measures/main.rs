@@ -8,6 +8,8 @@ mod containment;
 mod levels;
 mod corpora;
 mod adding;
+mod evidence;
+mod any;
 mod agreement;
 mod confirmed;
 mod units;

@@ -63,11 +63,13 @@ impl Oracle {
         for measured in candidates.iter().filter(|measured| passes(measured) && confirmed(measured)) {
             let holders = self.contents[measured.content].holders.iter().map(|&id| id as usize);
             let shown = holders.filter(|&id| Some(id) != own).take(if query.copies { usize::MAX } else { 1 });
-            matches.extend(shown.map(|id| (measured.content, self.matched(sketch, measured, id))));
+            matches.extend(shown.map(|id| (measured.content, self.matched(sketch, measured, id, by))));
         }
         matches.sort_by(|(a, x), (b, y)| better(x, y, by).then(a.cmp(b)).then(x.id.cmp(&y.id)));
+        let total = matches.len() as u64;
         matches.truncate(if query.limit == 0 { usize::MAX } else { query.limit });
-        Answer { matches: matches.into_iter().map(|found| found.1).collect(), bounded, expected_recall }
+        let matches = matches.into_iter().map(|found| found.1).collect();
+        Answer { matches, total, bounded, expected_recall }
     }
 
     /// What shares a band, a posted sample value, or lies within the file's distance.
@@ -105,16 +107,32 @@ impl Oracle {
         }
     }
 
-    fn matched(&self, sketch: &Sketch, measured: &Measured, id: usize) -> Match {
+    fn matched(&self, sketch: &Sketch, measured: &Measured, id: usize, by: Measure) -> Match {
         let Content { sketch: other, holders } = &self.contents[measured.content];
         let or_same = |share: Option<f64>| if measured.exact { Some(1.0) } else { share };
+        let one = Interval { low: 1.0, high: 1.0 };
+        let or_one = |interval: Option<Interval>| if measured.exact { Some(one) } else { interval };
+        let overlap = measured.overlap;
+        // A share of no values is none.
+        let values = match by {
+            Measure::Containment(_) => overlap.map(|overlap| overlap.first),
+            Measure::Contained(_) => overlap.map(|overlap| overlap.second),
+            _ => overlap.map(|overlap| overlap.first + overlap.second - overlap.both),
+        };
         Match {
             key: self.documents[id].key.clone(),
             id: DocId(id as u64),
             resemblance: measured.resemblance(),
             interval: measured.interval(),
-            containment: or_same(measured.overlap.and_then(|overlap| overlap.containment())),
-            contained: or_same(measured.overlap.and_then(|overlap| overlap.contained())),
+            containment: or_same(overlap.and_then(|overlap| overlap.containment())),
+            containment_interval: or_one(overlap.and_then(|overlap| overlap.containment_interval())),
+            contained: or_same(overlap.and_then(|overlap| overlap.contained())),
+            contained_interval: or_one(overlap.and_then(|overlap| overlap.contained_interval())),
+            values: if measured.exact {
+                Some(sketch.sample.values().len() as u64)
+            } else {
+                values.filter(|&values| values > 0)
+            },
             hamming: measured.hamming(),
             agreement: measured.agreement(),
             edit: sketch

@@ -61,8 +61,10 @@ impl Oracle {
         let mut labels = std::mem::take(&mut self.labels);
         labels.dissolve_all(|content| self.is_alive(content));
         self.labels = labels;
+        self.bounded = 0;
         for content in living {
-            let candidates = self.candidates(&self.contents[content].sketch, content).0;
+            let (candidates, bounded) = self.candidates(&self.contents[content].sketch, content);
+            self.bounded += u64::from(bounded);
             self.form(content, &candidates);
         }
         self.note_dropped();
@@ -91,6 +93,7 @@ impl Oracle {
                     continue;
                 }
             }
+            let near = same.is_none().then(|| self.candidates(&document.sketch, usize::MAX));
             let id = self.store(&document, own, same);
             match own {
                 Some(_) => merged.updated += 1,
@@ -100,11 +103,12 @@ impl Oracle {
                 }
             }
             let content = self.documents[id].content;
-            if same.is_none() {
-                let candidates = self.candidates(&document.sketch, content).0;
+            if let Some((candidates, bounded)) = near {
+                merged.bounded += u64::from(bounded);
                 self.form(content, &candidates);
             }
         }
+        self.bounded += merged.bounded;
         merged
     }
 }
@@ -162,7 +166,6 @@ impl Pair {
         assert_eq!(documents.unwrap(), self.oracle.documents());
         self.go_on_with(disk);
         self.oracle.compact();
-        self.oracle.bounded = 0;
         self.check_anew();
         // A cluster without its top is formed anew.
         assert!(topless || self.lines(Anew::Onto) == lines, "an export of what was imported says the same");

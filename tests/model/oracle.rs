@@ -123,10 +123,8 @@ impl Oracle {
             && self.documents[own].content == same
         {
             self.see(own, document.seen_at);
-            let (of, resemblance, containment) = (None, None, None);
-            let (id, verdict) = (Some(DocId(own as u64)), Verdict::Unchanged);
-            let cluster = cluster(self, same);
-            return Added { id, verdict, of, resemblance, containment, cluster, bounded: false };
+            let (id, cluster) = (Some(DocId(own as u64)), cluster(self, same));
+            return answer(id, Verdict::Unchanged, None, None, cluster, false);
         }
         let (candidates, bounded) = match same {
             Some(_) => (Vec::new(), false),
@@ -162,7 +160,7 @@ impl Oracle {
             self.form(content, &candidates);
         }
         let cluster = cluster(self, content);
-        Added { id, verdict, of, resemblance, containment: None, cluster, bounded }
+        answer(id, verdict, of, resemblance, cluster, bounded)
     }
 
     /// Whether the key was there.
@@ -392,4 +390,17 @@ fn posted(sample: &Sample) -> &[u64] {
     let base = if sample.is_whole() { 100.0 } else { half.min(100.0) };
     let level = if sample.shingles() < base { 0 } else { sample.level() + 1 };
     sample.mod_2i(level).unwrap_or(sample.values())
+}
+
+/// A verdict; nothing is contained, as nobody asks for that.
+fn answer(
+    id: Option<DocId>,
+    verdict: Verdict,
+    of: Option<String>,
+    resemblance: Option<f64>,
+    cluster: Option<ClusterId>,
+    bounded: bool,
+) -> Added {
+    let (containment, containment_interval, values) = (None, None, None);
+    Added { id, verdict, of, resemblance, containment, containment_interval, values, cluster, bounded }
 }

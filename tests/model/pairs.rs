@@ -46,6 +46,7 @@ impl Oracle {
                         interval: other.interval(),
                         hamming: other.hamming(),
                         exact: false,
+                        bounded: false,
                     }));
                 }
             }
@@ -66,6 +67,7 @@ impl Oracle {
                     interval: Some(Interval { low: 1.0, high: 1.0 }),
                     hamming: Some(0),
                     exact: true,
+                    bounded: false,
                 }));
             }
         }

@@ -120,6 +120,7 @@ impl Source {
                 1 => vec![Confirm::Edit(draw.below(40) as f64 / 100.0)],
                 _ => Vec::new(),
             },
+            least_values: 0,
             ignore: None,
             accept: *draw.one_of(&[Accept::Estimate, Accept::Low, Accept::High]),
             limit: if limited { *draw.one_of(&[0, 0, 1, 3]) } else { 0 },

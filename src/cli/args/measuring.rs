@@ -68,11 +68,22 @@ impl std::str::FromStr for ConfirmArg {
     }
 }
 
+/// An end of an interval, or the estimate.
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum AcceptArg {
+pub enum AcceptArg {
     Low,
     Estimate,
     High,
+}
+
+impl From<AcceptArg> for Accept {
+    fn from(accept: AcceptArg) -> Self {
+        match accept {
+            AcceptArg::Low => Accept::Low,
+            AcceptArg::Estimate => Accept::Estimate,
+            AcceptArg::High => Accept::High,
+        }
+    }
 }
 
 /// From where on the measure that decides does so.
@@ -142,10 +153,6 @@ impl Measuring {
     }
 
     pub fn accept(&self) -> Accept {
-        match self.accept {
-            AcceptArg::Low => Accept::Low,
-            AcceptArg::Estimate => Accept::Estimate,
-            AcceptArg::High => Accept::High,
-        }
+        self.accept.into()
     }
 }

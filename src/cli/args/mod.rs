@@ -9,12 +9,12 @@ pub use values::time;
 use crate::creation::{Creation, HEADING};
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
-use measuring::{By, PAIRS_THRESHOLD, PairsBy};
-use sketchdb::{AddOptions, DedupOptions, Keep, Params, Policy, Result};
+use measuring::{AcceptArg, By, PAIRS_THRESHOLD, PairsBy};
+use sketchdb::{Accept, AddOptions, DedupOptions, Params, Policy, Result};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
-use values::{clock, duration, size};
+use values::{KeepArg, clock, duration, size};
 
 /// A persistent near-duplicate database for text.
 ///
@@ -214,7 +214,8 @@ pub struct Add {
     /// Store new and updated documents only; of the others, note the one they duplicate as seen
     #[arg(long)]
     only_new: bool,
-    /// Give the verdict contained to documents of which this share, in (0, 1], is in another
+    /// Give the verdict contained to documents of which this share, in (0, 1], is in another: by the lower end of the 95 %
+    /// interval, of at least 16 sample values
     #[arg(long, value_name = "T")]
     contained: Option<f64>,
     #[command(flatten, next_help_heading = HEADING)]
@@ -393,9 +394,12 @@ pub struct DedupArgs {
     /// Which of several documents that are alike is kept
     #[arg(long, value_enum, default_value = "first")]
     keep: KeepArg,
-    /// Also remove documents of which this share, in (0, 1], is in one that is kept
+    /// Also remove documents of which this share, in (0, 1], is in one that is kept, as at least 16 sample values tell
     #[arg(long, value_name = "T")]
     contained: Option<f64>,
+    /// Which end of the 95 % interval must reach the threshold or the share [default: estimate, but low with --contained]
+    #[arg(long, value_enum)]
+    accept: Option<AcceptArg>,
     /// Keep one document of each connected component, whether or not the others match it
     #[arg(long, conflicts_with = "contained")]
     transitive: bool,
@@ -406,24 +410,12 @@ pub struct DedupArgs {
     pub creation: Creation,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum KeepArg {
-    First,
-    Longest,
-    Oldest,
-    ShortestKey,
-}
-
 impl DedupArgs {
     /// How documents are compared.
     pub fn options(&self, memory: usize) -> DedupOptions {
-        let keep = match self.keep {
-            KeepArg::First => Keep::First,
-            KeepArg::Longest => Keep::Longest,
-            KeepArg::Oldest => Keep::Oldest,
-            KeepArg::ShortestKey => Keep::ShortestKey,
-        };
-        DedupOptions { keep, contained: self.contained, transitive: self.transitive, memory }
+        let keep = self.keep.into();
+        let accept = self.accept.map(Accept::from);
+        DedupOptions { keep, contained: self.contained, accept, transitive: self.transitive, memory }
     }
 
     /// The inputs, each document with its line and, when it matters, its time.

@@ -1,6 +1,28 @@
-//! Sizes and times, as they are written.
+//! Sizes, times and choices, as they are written.
 
+use clap::ValueEnum;
+use sketchdb::Keep;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// Which of several documents that are alike is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum KeepArg {
+    First,
+    Longest,
+    Oldest,
+    ShortestKey,
+}
+
+impl From<KeepArg> for Keep {
+    fn from(keep: KeepArg) -> Self {
+        match keep {
+            KeepArg::First => Keep::First,
+            KeepArg::Longest => Keep::Longest,
+            KeepArg::Oldest => Keep::Oldest,
+            KeepArg::ShortestKey => Keep::ShortestKey,
+        }
+    }
+}
 
 /// The clock's time, in seconds since 1970.
 pub fn clock() -> Option<u64> {
