@@ -16,6 +16,7 @@ mod warc_damage;
 mod web;
 mod hostile;
 mod long_lines;
+mod json_lines;
 mod stalled;
 mod bad_inputs;
 mod creation;

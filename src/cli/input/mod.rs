@@ -10,7 +10,9 @@ mod lines;
 mod long;
 mod lossy;
 mod outside;
+mod plain;
 mod stream;
+mod surrogates;
 mod tally;
 mod walk;
 mod warc;
@@ -156,10 +158,7 @@ pub fn read(
     let fields = &reading.fields;
     match piece {
         Piece::Problem(problem) => Err(problem),
-        Piece::Line { bytes, place } => {
-            let read = lines::read(&bytes, &place, fields, take)?;
-            Ok(Some(Read { key: checked(read.key, &place)?, ..read }))
-        }
+        Piece::Line { bytes, place } => with_key(lines::read(&bytes, &place, fields, take)?, &place),
         Piece::Long { line, place } => read_long(line, &place, fields, take),
         Piece::Record { head, body, place } => warc::read(&head, body, &place, reading, tally, take),
         Piece::Revisit(_) => Ok(None),
@@ -186,8 +185,12 @@ pub fn read_long(
     fields: &Fields,
     take: &mut dyn FnMut(&[u8]),
 ) -> Result<Option<Read>, Problem> {
-    let Some(read) = stream::read(line, place, fields, take)? else { return Ok(None) };
-    Ok(Some(Read { key: checked(read.key, place)?, ..read }))
+    with_key(stream::read(line, place, fields, take)?, place)
+}
+
+/// A document of a line whose key can be stored.
+fn with_key(read: Option<Read>, place: &Place) -> Result<Option<Read>, Problem> {
+    read.map(|read| Ok(Read { key: checked(read.key, place)?, ..read })).transpose()
 }
 
 /// When a file was last changed, in seconds since 1970.

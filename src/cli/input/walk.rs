@@ -1,6 +1,7 @@
 //! The inputs in order, cut into pieces.
 
 use super::long::Long;
+use super::outside::is_blank;
 use super::{Piece, Place, Problem, Tally, bounded, compressed};
 use crate::args::{Format, Inputs};
 use crossbeam_channel::Receiver;
@@ -184,7 +185,7 @@ impl<'a> Walk<'a> {
             }
             // When nothing is buffered the next line may be long in coming: let go of what is there.
             let wait = reader.buffer().is_empty();
-            if !bytes.trim_ascii_end().is_empty() && !(self.sink)(Some(Piece::Line { bytes, place }), wait) {
+            if !bytes.iter().all(|&byte| is_blank(byte)) && !(self.sink)(Some(Piece::Line { bytes, place }), wait) {
                 return false;
             }
         }
