@@ -34,6 +34,8 @@ mod clusters;
 mod common_shingles;
 mod dedup;
 mod dedup_files;
+mod dedup_outputs;
+mod temporary;
 mod compact;
 mod rebuild;
 mod merge;

@@ -380,8 +380,8 @@ pub struct Import {
 pub struct DedupArgs {
     #[command(flatten)]
     pub inputs: Inputs,
-    /// Write the documents that are kept to this file instead of stdout. It may be an input of plain JSON lines, which is
-    /// replaced when all is done, and stays as it is when anything could not be read
+    /// Write the documents that are kept to this file instead of stdout, packed when it is .gz or .zst. It may be an input of
+    /// JSON lines, which is replaced when all is done, and stays as it is when anything could not be read
     #[arg(long, value_name = "KEPT.jsonl")]
     pub output: Option<PathBuf>,
     /// Write the documents that are removed to this file, each with what it is a duplicate of
@@ -429,7 +429,8 @@ impl DedupArgs {
     /// The inputs, each document with its line and, when it matters, its time.
     pub fn inputs_with_lines(&self) -> Inputs {
         let time_field = (self.keep == KeepArg::Oldest).then(|| self.time_field.clone());
-        Inputs { keep_lines: true, time_field, ..self.inputs.clone() }
+        let outputs = [&self.output, &self.removed].into_iter().flatten().cloned().collect();
+        Inputs { keep_lines: true, time_field, outputs, ..self.inputs.clone() }
     }
 }
 
@@ -454,6 +455,9 @@ pub struct Inputs {
     /// The field that says when a document was seen, where that matters.
     #[arg(skip)]
     pub time_field: Option<String>,
+    /// Files that will be replaced: none of those that are there may be a document of a folder or of a list.
+    #[arg(skip)]
+    pub outputs: Vec<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -5,7 +5,6 @@
 
 mod archive;
 mod bounded;
-mod compressed;
 mod lines;
 mod long;
 mod lossy;
@@ -20,11 +19,12 @@ mod warc;
 pub use bounded::{Line, bounded_lines};
 pub use long::Long;
 pub use tally::Tally;
-pub use walk::Walk;
+pub use walk::{Walk, overwritten};
 
+use crate::compressed;
 use crate::say::visible;
-use sketchdb::Visit;
 use sketchdb::web::{self, Extraction, MediaType};
+use sketchdb::{Error, Visit};
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -47,6 +47,8 @@ pub enum Piece {
     Revisit(Visit),
     /// An input that cannot be read.
     Problem(Problem),
+    /// A reason to stop.
+    Refused(Error),
 }
 
 impl Piece {
@@ -85,6 +87,7 @@ impl Piece {
             }
             Piece::Revisit(visit) => visit.key.clone(),
             Piece::Problem(problem) => problem.place.clone(),
+            Piece::Refused(error) => error.to_string(),
         }
     }
 }
@@ -161,7 +164,7 @@ pub fn read(
         Piece::Line { bytes, place } => with_key(lines::read(&bytes, &place, fields, take)?, &place),
         Piece::Long { line, place } => read_long(line, &place, fields, take),
         Piece::Record { head, body, place } => warc::read(&head, body, &place, reading, tally, take),
-        Piece::Revisit(_) => Ok(None),
+        Piece::Revisit(_) | Piece::Refused(_) => Ok(None),
         Piece::Stdin(text) => {
             let replaced = read_text(text, Path::new("-"), reading.extraction, take)?;
             Ok(Some(Read { key: "-".into(), replaced, seen_at: None }))
