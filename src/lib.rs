@@ -66,7 +66,9 @@ pub use sketch::{
 };
 #[doc(hidden)]
 pub use sketch::{Stage, stages};
-pub use store::{Disk, FileDisk};
+#[doc(hidden)]
+pub use store::AtomicFile;
+pub use store::{Disk, FileDisk, is_database};
 pub use text::{Fingerprint, Shingling, Unit};
 
 #[cfg(test)]

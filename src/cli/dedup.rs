@@ -5,13 +5,14 @@ use crate::exit::{Ended, Outcome, Stop};
 use crate::kept::{Kept, Spool, Spooled};
 use crate::open;
 use crate::output::{Target, high, low, rounded};
+use crate::outputs;
 use crate::pipeline::{self, Event, Meter, Sketched};
 use crate::progress::Progress;
 use crate::say::{say, visible};
 use serde::Serialize;
 use sketchdb::{Dedup, Document, Duplicate, Error, Params, Sketcher};
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 /// Documents, and bytes of their lines, that are decided about at a time.
@@ -25,7 +26,7 @@ struct Id<'a> {
 }
 
 pub fn run(verb: &DedupArgs, common: &Common) -> Ended {
-    check_outputs(verb)?;
+    outputs::check(verb)?;
     let against = verb.against.as_deref().map(|path| open::reading(path, common)).transpose()?;
     let params = match verb.against.as_deref().zip(against.as_ref()) {
         Some((path, other)) => {
@@ -50,8 +51,7 @@ pub fn run(verb: &DedupArgs, common: &Common) -> Ended {
         counts: Counts::default(),
     };
     let inputs = verb.inputs_with_lines();
-    let own = deduping.own_files(verb);
-    let own: Vec<&Path> = own.iter().map(PathBuf::as_path).collect();
+    let own: Vec<&Path> = verb.against.as_deref().into_iter().collect();
     pipeline::run(
         &inputs,
         &own,
@@ -73,7 +73,14 @@ pub fn run(verb: &DedupArgs, common: &Common) -> Ended {
             "{bounded} decisions were bounded: the document shares a term with more than 256 others, of which 16 were compared"
         ));
     }
-    if let (true, Some(input)) = (progress.any_problem(), input_at(verb, verb.output.as_deref())) {
+    if let Some(field) = inputs.time_field.as_deref().filter(|_| counts.timed < counts.lines) {
+        progress.warn(&format!(
+            "{} of {} lines have {field}: the others count as the latest (--time-field names another)",
+            counts.timed, counts.lines
+        ));
+    }
+    let input = verb.output.as_deref().and_then(|path| outputs::input_at(&verb.inputs, path));
+    if let (true, Some(input)) = (progress.any_problem(), input) {
         progress.finish(&meter, &[]);
         say(&format!("sketchdb: {} stays as it is: what could not be read would be lost", visible(input)));
         return Ok(Outcome::Inputs);
@@ -86,53 +93,11 @@ pub fn run(verb: &DedupArgs, common: &Common) -> Ended {
     Ok(if progress.any_problem() { Outcome::Inputs } else { Outcome::Done })
 }
 
-/// Refuses outputs that would take each other's place, or that of the database that stays as it is.
-fn check_outputs(verb: &DedupArgs) -> Result<(), Error> {
-    let files = [&verb.output, &verb.removed, &verb.against];
-    let places: Vec<PathBuf> = files.into_iter().flatten().filter_map(|path| place(path)).collect();
-    if let Some(input) = input_at(verb, verb.removed.as_deref()) {
-        return Err(Error::Invalid {
-            what: format!("--removed {input}"),
-            remedy: "it is an input, whose other documents would be lost: name another file".into(),
-        });
-    }
-    let lines = |input: &&str| input.ends_with(".jsonl") || input.ends_with(".ndjson");
-    if let Some(input) = input_at(verb, verb.output.as_deref()).filter(|input| !lines(input)) {
-        return Err(Error::Invalid {
-            what: format!("--output {input}"),
-            remedy: "it is an input and no file of plain JSON lines: name another file".into(),
-        });
-    }
-    match (1..places.len()).find(|&at| places[..at].contains(&places[at])) {
-        None => Ok(()),
-        Some(at) => Err(Error::Invalid {
-            what: places[at].display().to_string(),
-            remedy: "--output, --removed and --against must be files of their own".into(),
-        }),
-    }
-}
-
-/// The input that is at a path.
-fn input_at<'v>(verb: &'v DedupArgs, path: Option<&Path>) -> Option<&'v str> {
-    let at = path.and_then(place)?;
-    let inputs = verb.inputs.inputs.iter().map(String::as_str);
-    inputs.filter(|input| *input != "-").find(|input| place(Path::new(input)).as_ref() == Some(&at))
-}
-
-/// Where a file is or will be; `None` of what is no plain file, as a pipe, which several may share.
-fn place(path: &Path) -> Option<PathBuf> {
-    if std::fs::metadata(path).is_ok_and(|there| !there.is_file()) {
-        return None;
-    }
-    if let Ok(there) = path.canonicalize() {
-        return Some(there);
-    }
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    Some(folder.canonicalize().ok()?.join(path.file_name()?))
-}
-
 #[derive(Default)]
 struct Counts {
+    /// Documents that are JSON lines, and those of them that say when they were seen.
+    lines: u64,
+    timed: u64,
     kept: u64,
     same: u64,
     near: u64,
@@ -153,17 +118,12 @@ struct Deduping {
 }
 
 impl Deduping {
-    /// The files that are read or written and are no documents.
-    fn own_files(&self, verb: &DedupArgs) -> Vec<PathBuf> {
-        let written = std::iter::once(&self.kept).chain(&self.removed).filter_map(Target::temporary);
-        let named = [&verb.against, &verb.output, &verb.removed].into_iter().flatten().map(PathBuf::as_path);
-        written.chain(named).map(Path::to_owned).collect()
-    }
-
     fn take(&mut self, event: Event<Sketched>, meter: &Meter) -> Result<(), Stop> {
         match event {
             Event::Done(Sketched { key, sketch, line, seen_at }) => {
                 self.progress.replaced(&key, sketch.replaced);
+                self.counts.lines += u64::from(line.is_some());
+                self.counts.timed += u64::from(line.is_some() && seen_at.is_some());
                 let line = match line {
                     Some(line) => line.map_err(spooling)?,
                     None => Kept::Held(serde_json::to_vec(&Id { id: &key }).map_err(io::Error::from)?),

@@ -1,13 +1,13 @@
 //! What goes to stdout: data only, as JSON lines or as text for people.
 
+use crate::compressed::Writer;
 use crate::exit::Stop;
 use serde::Serialize;
-use sketchdb::{Error, Interval};
-use std::fs::{File, OpenOptions};
+use sketchdb::{AtomicFile, Error, Interval};
+use std::fs::OpenOptions;
 use std::io::{self, BufWriter, StdoutLock, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
-use tempfile::NamedTempFile;
 
 /// Buffered stdout.
 pub struct Output {
@@ -46,45 +46,26 @@ impl Output {
     }
 }
 
-/// Where lines go: stdout, or a file that is there under its name when all of it is.
+/// Where lines go: stdout, or a file that is there under its name when all of it is, packed as that says.
 pub struct Target {
-    out: BufWriter<Box<dyn Write>>,
-    file: Option<(NamedTempFile, PathBuf)>,
+    out: Writer<BufWriter<Box<dyn Write>>>,
+    file: Option<(AtomicFile, PathBuf)>,
 }
 
 impl Target {
     /// A file, or stdout. What is no plain file, as a pipe, is written to at once.
     pub fn new(path: Option<&Path>) -> Result<Self, Error> {
-        let Some(path) = path else { return Ok(Self::of(Box::new(io::stdout().lock()), None)) };
+        let Some(path) = path else {
+            return Ok(Target { out: Writer::Plain(buffered(io::stdout().lock())), file: None });
+        };
         let failed = |source| Error::Io { doing: format!("write {}", path.display()), source };
+        let packed = |out| Writer::new(path, out).map_err(failed);
         if std::fs::metadata(path).is_ok_and(|there| !there.is_file()) {
             let opened = OpenOptions::new().write(true).open(path).map_err(failed)?;
-            return Ok(Self::of(Box::new(opened), None));
+            return Ok(Target { out: packed(buffered(opened))?, file: None });
         }
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-        let new_file = std::os::unix::fs::PermissionsExt::from_mode(0o666);
-        let temporary = tempfile::Builder::new()
-            .prefix(".sketchdb-")
-            .permissions(new_file)
-            .tempfile_in(folder.unwrap_or(Path::new(".")))
-            .map_err(|error| match (error.kind(), folder) {
-                (io::ErrorKind::NotFound | io::ErrorKind::NotADirectory, Some(folder)) => Error::Invalid {
-                    what: folder.display().to_string(),
-                    remedy: "no such folder: make it first".into(),
-                },
-                _ => failed(error),
-            })?;
-        let out = temporary.reopen().map_err(failed)?;
-        Ok(Self::of(Box::new(out), Some((temporary, path.to_owned()))))
-    }
-
-    fn of(out: Box<dyn Write>, file: Option<(NamedTempFile, PathBuf)>) -> Self {
-        Target { out: BufWriter::with_capacity(1 << 16, out), file }
-    }
-
-    /// The file that is written until all is there.
-    pub fn temporary(&self) -> Option<&Path> {
-        self.file.as_ref().map(|(temporary, _)| temporary.path())
+        let file = AtomicFile::for_place(path)?;
+        Ok(Target { out: packed(buffered(file.reopen()?))?, file: Some((file, path.to_owned())) })
     }
 
     /// A line, which is what `write` writes.
@@ -93,37 +74,21 @@ impl Target {
         written.map_err(|error| self.stop(error))
     }
 
+    /// Makes what is not packed visible to whoever reads.
     pub fn flush(&mut self) -> Result<(), Stop> {
         self.out.flush().map_err(|error| self.stop(error))
     }
 
-    /// Puts everything so far on the disk.
+    /// Ends the file and puts it on the disk: no line may follow.
     pub fn settle(&mut self) -> Result<(), Stop> {
-        self.flush()?;
-        match &self.file {
-            Some((temporary, _)) => temporary.as_file().sync_all().map_err(|error| self.stop(error)),
-            None => Ok(()),
-        }
+        self.out.finish().map_err(|error| self.stop(error))?;
+        Ok(self.file.as_ref().map_or(Ok(()), |(file, _)| file.sync())?)
     }
 
     /// Makes everything be there. What a link points at is replaced, not the link, and keeps its permissions.
     pub fn finish(mut self) -> Result<(), Stop> {
-        self.settle()?;
-        let Some((temporary, path)) = self.file.take() else { return Ok(()) };
-        let failed = |source| Error::Io { doing: format!("write {}", path.display()), source };
-        let place = path.canonicalize().unwrap_or_else(|_| path.clone());
-        if let Ok(before) = std::fs::metadata(&place) {
-            temporary.as_file().set_permissions(before.permissions()).map_err(failed)?;
-        }
-        temporary.persist(&place).map_err(|error| failed(error.error))?;
-        // Its name, too, is on the disk before another file takes its place.
-        let folder = place.parent().filter(|folder| !folder.as_os_str().is_empty());
-        match File::open(folder.unwrap_or(Path::new("."))) {
-            // A folder may be written to and not read: the file is in its place.
-            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {}
-            opened => opened.and_then(|folder| folder.sync_all()).map_err(failed)?,
-        }
-        Ok(())
+        self.out.finish().map_err(|error| self.stop(error))?;
+        Ok(self.file.map_or(Ok(()), |(file, _)| file.replace())?)
     }
 
     fn stop(&self, source: io::Error) -> Stop {
@@ -132,6 +97,10 @@ impl Target {
             None => Stop::Output(source),
         }
     }
+}
+
+fn buffered(out: impl Write + 'static) -> BufWriter<Box<dyn Write>> {
+    BufWriter::with_capacity(1 << 16, Box::new(out))
 }
 
 /// Seconds since 1970 as RFC 3339.

@@ -99,7 +99,7 @@ pub fn run<T: Send, E: From<Error>>(
     let reading = Reading { fields, extraction: sketcher.extraction() };
     let tokens = (common.memory >> 21).clamp(FEWEST_TOKENS, TOKENS);
     let (pieces_in, pieces) = bounded::<Chunk<Piece>>(tokens);
-    let (results, results_out) = unbounded::<Chunk<Event<T>>>();
+    let (results, results_out) = unbounded::<Chunk<Result<Event<T>, Error>>>();
     let (tokens_in, tokens_out) = bounded::<()>(tokens);
     let (going_on, stopped) = bounded::<()>(0);
     for _ in 0..tokens {
@@ -196,10 +196,12 @@ struct Worker<'a, W> {
 
 impl<T, W: Fn(Sketched) -> T> Worker<'_, W> {
     /// Makes of a piece what it is for, `None` of one that is no document. One that brings the worker down harms no other.
-    fn run(&mut self, piece: Piece) -> Option<Event<T>> {
-        if let Piece::Revisit(visit) = piece {
-            return Some(Event::Revisit(visit));
-        }
+    fn run(&mut self, piece: Piece) -> Option<Result<Event<T>, Error>> {
+        let piece = match piece {
+            Piece::Revisit(visit) => return Some(Ok(Event::Revisit(visit))),
+            Piece::Refused(error) => return Some(Err(error)),
+            piece => piece,
+        };
         let place = piece.place();
         let done =
             catch_unwind(AssertUnwindSafe(|| self.sketch(piece).map(|sketched| sketched.map(self.work))));
@@ -208,8 +210,8 @@ impl<T, W: Fn(Sketched) -> T> Worker<'_, W> {
             Err(Problem::new(place, "an internal error; please report this document"))
         });
         match done {
-            Ok(done) => done.map(Event::Done),
-            Err(problem) => Some(Event::Problem(problem)),
+            Ok(done) => done.map(|done| Ok(Event::Done(done))),
+            Err(problem) => Some(Ok(Event::Problem(problem))),
         }
     }
 
@@ -303,8 +305,8 @@ impl Walker {
     }
 }
 
-fn in_order<T, E>(
-    results: Receiver<Chunk<Event<T>>>,
+fn in_order<T, E: From<Error>>(
+    results: Receiver<Chunk<Result<Event<T>, Error>>>,
     tokens: Sender<()>,
     budget: &Budget,
     take: &mut impl FnMut(Event<T>) -> Result<(), E>,
@@ -322,7 +324,7 @@ fn in_order<T, E>(
             // The walk may have ended: nobody waits for the token then.
             let _ = tokens.try_send(());
             for piece in pieces {
-                take(piece)?;
+                take(piece?)?;
             }
             budget.give(bytes);
         }

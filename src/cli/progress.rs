@@ -1,6 +1,7 @@
 //! What goes to stderr: a progress bar on a terminal, warnings, problems, the closing summary.
 
 use crate::args::{Common, Inputs};
+use crate::compressed::Packing;
 use crate::input::Problem;
 use crate::pipeline::Meter;
 use crate::say::{say, visible};
@@ -168,7 +169,7 @@ fn total_bytes(inputs: &[String]) -> Option<u64> {
         .iter()
         .map(|input| {
             let path = Path::new(input);
-            let plain = !matches!(path.extension().and_then(|e| e.to_str()), Some("gz" | "zst"));
+            let plain = Packing::of(path).is_none();
             std::fs::metadata(path).ok().filter(|file| plain && file.is_file()).map(|file| file.len())
         })
         .sum()

@@ -18,13 +18,11 @@ use crate::store::cache::Cache;
 use crate::store::disk::{Disk, FileDisk};
 use crate::store::file::{Birth, KNOWN_ANSWER, StoreFile};
 use crate::store::merging::Merging;
-use crate::store::pages::Superblock;
 use crate::store::postings::IdSet;
 use crate::store::remnants::Remnants;
 use crate::store::run::FilterBudget;
 use crate::store::view::View;
 use std::collections::HashMap;
-use std::io::Read;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Instant;
@@ -112,15 +110,6 @@ impl Database {
             false => FileDisk::open_writable(path)?,
         };
         Self::load(Arc::new(disk), options, path)
-    }
-
-    /// Whether the file at a path is a database, of whatever version.
-    pub fn is_at(path: impl AsRef<Path>) -> Result<bool> {
-        let path = path.as_ref();
-        let reading = |error| Error::io(format!("read {}", path.display()), error);
-        let mut first = Vec::with_capacity(16);
-        std::fs::File::open(path).and_then(|file| file.take(16).read_to_end(&mut first)).map_err(reading)?;
-        Ok(Superblock::begins(&first))
     }
 
     /// Recovers a database whose last writer did not close it, and does no more: that takes no room which the file does not

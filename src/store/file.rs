@@ -4,12 +4,14 @@ use super::beside;
 use super::disk::Disk;
 use super::frame::{Frame, Kind, Label, frames};
 use super::overlay::Overlay;
-use super::pages::{MOST_COPY, SealedFile};
+use super::pages::{MAGIC, MOST_COPY, SealedFile, Superblock};
 use super::record::Counters;
 use super::tables::{self, Doing};
 use crate::error::{Error, Result};
 use crate::id::DatabaseId;
 use redb::{Database, Durability, ReadTransaction, ReadableDatabase, StorageBackend, WriteTransaction};
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -34,6 +36,13 @@ pub(crate) struct StoreFile {
     sealed: Arc<SealedFile>,
     id: DatabaseId,
     recovered: bool,
+}
+
+/// Whether a file begins as a database does, of whatever version, whole or damaged.
+pub fn is_database(path: impl AsRef<Path>) -> io::Result<bool> {
+    let mut beginning = Vec::new();
+    File::open(path)?.take(MAGIC.len() as u64).read_to_end(&mut beginning)?;
+    Ok(Superblock::begins(&beginning))
 }
 
 impl StoreFile {

@@ -5,6 +5,8 @@
 //! hold a [`view`]; a [`commit`] makes the next one. Every byte is described in `schema/format.md`.
 
 pub(crate) mod temporary;
+pub(crate) mod stale;
+pub(crate) mod atomic_file;
 pub(crate) mod disk;
 pub(crate) mod overlay;
 pub(crate) mod pages;
@@ -37,4 +39,7 @@ pub(crate) mod rewrite;
 #[cfg(test)]
 pub(crate) mod golden;
 
+#[doc(hidden)]
+pub use atomic_file::AtomicFile;
 pub use disk::{Disk, FileDisk};
+pub use file::is_database;

@@ -26,7 +26,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 pub(super) const PAGE: usize = 4096;
 pub(super) const PAGES_IN_GROUP: u64 = 1024;
 /// A line end of each kind and the end of a DOS text: a file that was sent as text does not begin so, and no text does.
-const MAGIC: &[u8; 12] = b"sketchdb\r\n\x1a\n";
+pub(super) const MAGIC: &[u8; 12] = b"sketchdb\r\n\x1a\n";
 /// Files of versions 0 and 1 begin with these eight bytes and their version.
 const OLD_MAGIC: &[u8; 8] = b"sketchdb";
 const SUPERBLOCK: &str = "superblock (page at byte 0)";

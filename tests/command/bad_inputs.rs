@@ -16,7 +16,6 @@ fn bad_lines_are_named_and_their_neighbours_stored() {
         "[1,2]",
         "text",
         "null",
-        "{\"id\":\"x\",\"text\":\"\\ud800\"}",
         "{\"id\":\"\\udc00\",\"text\":\"x\"}",
         "{} {}",
         "{\"id\":\"x\",\"text\":\"x\"} more",
@@ -55,8 +54,8 @@ fn what_is_wrong_with_a_line_is_said_in_words_of_its_fields() {
         ("\"a word at line 7\"", "a line must be a JSON object"),
         ("{\"id\":1}", "no field \"text\" (--text-field names another)"),
         ("{\"text\":\"a\",\"text\":\"b\"}", "the field of the text comes twice"),
-        ("text", "not JSON: expected ident (column 2)"),
-        ("{\"text\":\"brok", "not JSON: EOF while parsing a string (column 13)"),
+        ("text", "not JSON: a value is missing or malformed (column 1)"),
+        ("{\"text\":\"brok", "not JSON: it ends too early (column 14)"),
     ] {
         shell.write("in.jsonl", format!("\n{line}\n"));
         let ran = shell.run(&["--quiet", "add", "db", "in.jsonl"]).exits(3);

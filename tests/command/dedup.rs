@@ -273,3 +273,19 @@ fn options_that_make_sketches_decide_too() {
     assert_eq!(kept(&shell, &["--threshold", "0.4"]), ["a"]);
     dedup(&shell, &["--threshold", "7"]).exits(2);
 }
+
+#[test]
+fn lines_that_have_no_time_are_told_when_the_oldest_is_to_be_kept() {
+    let shell = Shell::new();
+    shell.write_lines("in.jsonl", &[("a", "one two three"), ("b", "one two three")]);
+    dedup(&shell, &["--keep", "oldest"]).exits(0).says("0 of 2 lines have seen_at");
+    dedup(&shell, &["--keep", "oldest", "--time-field", "when"]).exits(0).says("0 of 2 lines have when");
+    dedup(&shell, &["--keep", "oldest", "--quiet"]).exits(0).keeps_silent_of("lines have");
+    dedup(&shell, &["--keep", "first"]).exits(0).keeps_silent_of("lines have");
+    let line =
+        |id: &str, time: &str| format!("{{\"id\":\"{id}\",\"text\":\"one two three\",\"seen_at\":{time}}}\n");
+    shell.write("in.jsonl", [line("a", "\"soon\""), line("b", "17")].concat());
+    dedup(&shell, &["--keep", "oldest"]).exits(0).says("1 of 2 lines have seen_at");
+    shell.write("in.jsonl", [line("a", "16"), line("b", "17")].concat());
+    dedup(&shell, &["--keep", "oldest"]).exits(0).keeps_silent_of("lines have");
+}

@@ -36,6 +36,13 @@ impl Collection {
         std::fs::read(self.place.file(name)).ok()
     }
 
+    /// Files that were made until an output would be complete.
+    fn temporary(&self) -> Vec<String> {
+        let entries = std::fs::read_dir(self.place.file("")).unwrap();
+        let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        names.filter(|name| name.starts_with(".sketchdb-")).collect()
+    }
+
     fn begin(&self) {
         std::fs::write(self.place.file("in.jsonl"), &self.input).unwrap();
         for name in ["kept.jsonl", "removed.jsonl"] {
@@ -81,7 +88,7 @@ const WAYS: [Way; 4] = [
 #[test]
 fn a_dedup_that_is_killed_leaves_complete_outputs_or_none() {
     let (collection, mut rng) = (Collection::new(), Rng(9));
-    let (mut done, mut none) = (0, 0);
+    let (mut done, mut none, mut left) = (0, 0, 0);
     for way in &WAYS {
         collection.begin();
         let whole = collection.dedup(way, None).unwrap();
@@ -90,6 +97,7 @@ fn a_dedup_that_is_killed_leaves_complete_outputs_or_none() {
             collection.begin();
             collection.dedup(way, Some(whole * rng.below(1100) as u32 / 1000));
             let found = collection.read("removed.jsonl");
+            left += usize::from(!collection.temporary().is_empty());
             assert!(found.as_ref().is_none_or(|found| *found == removed), "a part of what was removed");
             let took_place = collection.read(way.output).is_some_and(|found| found == kept);
             match took_place {
@@ -100,6 +108,7 @@ fn a_dedup_that_is_killed_leaves_complete_outputs_or_none() {
                 assert!(collection.read("in.jsonl").unwrap() == collection.input, "the input changed");
                 collection.dedup(way, None).unwrap();
                 assert!(collection.read(way.output).unwrap() == kept, "the next run kept something else");
+                assert_eq!(collection.temporary(), [""; 0], "the next run left what the killed one made");
             }
             assert!(collection.read("against").unwrap() == collection.database, "the database changed");
             done += usize::from(took_place);
@@ -107,7 +116,7 @@ fn a_dedup_that_is_killed_leaves_complete_outputs_or_none() {
         }
     }
     eprintln!(
-        "dedup: killed {} times, {done} complete, {none} of which nothing was in its place",
+        "dedup: killed {} times, {done} complete, {none} of which nothing was in its place, {left} with a file left",
         done + none
     );
 }

@@ -1,14 +1,16 @@
 //! Raw flags → what they mean. The verbs never see a raw flag.
 
+mod inputs;
 mod measuring;
 mod values;
 
+pub use inputs::{Format, Inputs};
 pub use measuring::Measuring;
 pub use values::time;
 
 use crate::creation::{Creation, HEADING};
 use clap::error::ErrorKind;
-use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory, Parser, Subcommand};
 use measuring::{AcceptArg, By, PAIRS_THRESHOLD, PairsBy};
 use sketchdb::{Accept, AddOptions, DedupOptions, Params, Policy, Result};
 use std::path::{Path, PathBuf};
@@ -381,8 +383,8 @@ pub struct Import {
 pub struct DedupArgs {
     #[command(flatten)]
     pub inputs: Inputs,
-    /// Write the documents that are kept to this file instead of stdout. It may be an input of plain JSON lines, which is
-    /// replaced when all is done, and stays as it is when anything could not be read
+    /// Write the documents that are kept to this file instead of stdout, packed when it is .gz or .zst. It may be an input of
+    /// JSON lines, which is replaced when all is done, and stays as it is when anything could not be read
     #[arg(long, value_name = "KEPT.jsonl")]
     pub output: Option<PathBuf>,
     /// Write the documents that are removed to this file, each with what it is a duplicate of
@@ -421,43 +423,9 @@ impl DedupArgs {
     /// The inputs, each document with its line and, when it matters, its time.
     pub fn inputs_with_lines(&self) -> Inputs {
         let time_field = (self.keep == KeepArg::Oldest).then(|| self.time_field.clone());
-        Inputs { keep_lines: true, time_field, ..self.inputs.clone() }
+        let outputs = [&self.output, &self.removed].into_iter().flatten().cloned().collect();
+        Inputs { keep_lines: true, time_field, outputs, ..self.inputs.clone() }
     }
-}
-
-/// What to read, and how.
-#[derive(Clone, Debug, Args)]
-pub struct Inputs {
-    /// Files (one document each), directories, .jsonl files, .warc and .wet archives, any of them .gz or .zst; - for stdin
-    #[arg(value_name = "INPUT", required = true)]
-    pub inputs: Vec<String>,
-    /// What stdin holds
-    #[arg(long, value_enum, default_value = "text")]
-    pub format: Format,
-    /// The field of a JSON line that holds the key
-    #[arg(long, value_name = "NAME", default_value = "id")]
-    pub id_field: String,
-    /// The field of a JSON line that holds the text
-    #[arg(long, value_name = "NAME", default_value = "text")]
-    pub text_field: String,
-    /// Whether a document's JSON line is handed on with it.
-    #[arg(skip)]
-    pub keep_lines: bool,
-    /// The field that says when a document was seen, where that matters.
-    #[arg(skip)]
-    pub time_field: Option<String>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Format {
-    /// One document
-    Text,
-    /// A JSON object a line
-    Jsonl,
-    /// A WARC or WET, packed or not
-    Warc,
-    /// An INPUT a line
-    Paths,
 }
 
 /// A kernel that nobody has.

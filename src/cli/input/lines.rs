@@ -1,14 +1,11 @@
 //! JSON lines: one object a line, of which an id (string or integer) and a text (string) are read.
+//!
+//! One reader, [`stream`], decides about every line, so that no line's answer depends on how much of it is held. Lines
+//! that are short and well-formed, which are nearly all, are read by [`plain`] in less time, with the same answer.
 
-use super::outside::{MOST_DEEP, too_deep};
-use super::{Fields, Place, Problem, Read};
+use super::{Fields, Place, Problem, Read, plain, stream};
 use crate::args;
-use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, Visitor};
 use serde_json::Value;
-use serde_json::error::Category;
-use serde_json::value::RawValue;
-use std::borrow::Cow;
-use std::fmt;
 
 /// What an id must be.
 pub fn no_id(fields: &Fields) -> String {
@@ -20,43 +17,19 @@ pub fn no_text(fields: &Fields) -> String {
     format!("{:?} must be a string", fields.text)
 }
 
-/// The document of a line, its text handed to `take`. A line without id has the key FILE:LINE.
+/// The document of a line, its text handed to `take`; `None` of a line that holds blanks only. A line without id has the
+/// key FILE:LINE.
 pub fn read(
     bytes: &[u8],
     place: &Place,
     fields: &Fields,
     take: &mut dyn FnMut(&[u8]),
-) -> Result<Read, Problem> {
-    if too_deep(bytes) {
-        return Err(Problem::new(
-            place,
-            format!("more than {MOST_DEEP} arrays and objects within each other"),
-        ));
-    }
-    let line = String::from_utf8_lossy(bytes);
-    let replaced = match &line {
-        Cow::Borrowed(_) => 0,
-        Cow::Owned(_) => bytes.utf8_chunks().filter(|chunk| !chunk.invalid().is_empty()).count() as u64,
-    };
-    let mut parser = serde_json::Deserializer::from_str(&line);
-    let mut found = Object(fields)
-        .deserialize(&mut parser)
-        .and_then(|found| parser.end().map(|()| found))
-        .map_err(|error| Problem::new(place, said(&error)))?;
-    if let Some(text) = &mut found.text {
+) -> Result<Option<Read>, Problem> {
+    let Some(found) = plain::found(bytes, fields) else { return stream::read(bytes, place, fields, take) };
+    if let Some(text) = &found.text {
         take(text.as_bytes());
     }
-    found.read(place, fields, replaced)
-}
-
-/// What is wrong with a line, in words of what it must be.
-fn said(error: &serde_json::Error) -> String {
-    let text = error.to_string();
-    let what = text.rsplit_once(" at line ").map_or(&*text, |(what, _)| what);
-    match error.classify() {
-        Category::Data => what.rsplit_once(", expected ").map_or(what, |(_, expected)| expected).to_owned(),
-        _ => format!("not JSON: {what} (column {})", error.column()),
-    }
+    found.read(place, fields, 0).map(Some)
 }
 
 /// The fields of a line that were asked for and are there.
@@ -93,6 +66,12 @@ impl<T> Found<T> {
                 format!("no field {:?} (--text-field names another)", fields.text),
             ));
         }
+        // Of ids that were not well-formed several may have become one.
+        if replaced > 0
+            && self.id.as_ref().and_then(Option::as_deref).is_some_and(|id| id.contains('\u{FFFD}'))
+        {
+            return Err(Problem::new(place, format!("{:?} must be well-formed", fields.id)));
+        }
         let key = self.id.flatten().unwrap_or_else(|| place.to_string());
         Ok(Read { key, replaced, seen_at: self.seen_at.flatten() })
     }
@@ -123,142 +102,55 @@ pub fn seconds(value: &Value) -> Option<u64> {
     }
 }
 
-/// The value of the field of the time; null of what is neither a string nor a number that can be held.
-fn time(value: &RawValue) -> serde_json::Result<Value> {
-    match value.get().as_bytes().first() {
-        Some(b'"') => serde_json::from_str(value.get()),
-        Some(b'-' | b'0'..=b'9') => Ok(number(value.get())),
-        _ => Ok(Value::Null),
-    }
-}
-
 /// A number, or null when it is none that can be held.
 pub fn number(number: &str) -> Value {
     serde_json::from_str(number).unwrap_or(Value::Null)
 }
 
-/// Reads an object's fields that are asked for and skips the others.
-struct Object<'f>(&'f Fields);
-
-impl<'de> DeserializeSeed<'de> for Object<'_> {
-    type Value = Found<Cow<'de, str>>;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
-        deserializer.deserialize_map(self)
-    }
-}
-
-impl<'de> Visitor<'de> for Object<'_> {
-    type Value = Found<Cow<'de, str>>;
-
-    fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.write_str("a line must be a JSON object")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        let mut found = Found::default();
-        while let Some(name) = map.next_key::<Cow<str>>()? {
-            let noted = if name == self.0.id {
-                found.id(map.next_value_seed(Id(self.0))?)
-            } else if name == self.0.text {
-                found.text(map.next_value_seed(Text(self.0))?)
-            } else if Some(name.as_ref()) == self.0.time.as_deref() {
-                let value = time(map.next_value()?).map_err(A::Error::custom)?;
-                found.time(seconds(&value))
-            } else {
-                map.next_value::<IgnoredAny>()?;
-                Ok(())
-            };
-            noted.map_err(A::Error::custom)?;
-        }
-        Ok(found)
-    }
-}
-
-/// A string or an integer; null is none.
-struct Id<'f>(&'f Fields);
-
-impl<'de> DeserializeSeed<'de> for Id<'_> {
-    type Value = Option<String>;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Option<String>, D::Error> {
-        deserializer.deserialize_any(self)
-    }
-}
-
-impl<'de> Visitor<'de> for Id<'_> {
-    type Value = Option<String>;
-
-    fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.write_str(&no_id(self.0))
-    }
-
-    fn visit_unit<E>(self) -> Result<Option<String>, E> {
-        Ok(None)
-    }
-
-    fn visit_str<E>(self, id: &str) -> Result<Option<String>, E> {
-        Ok(Some(id.to_owned()))
-    }
-
-    fn visit_u64<E>(self, id: u64) -> Result<Option<String>, E> {
-        Ok(Some(id.to_string()))
-    }
-
-    fn visit_i64<E>(self, id: i64) -> Result<Option<String>, E> {
-        Ok(Some(id.to_string()))
-    }
-}
-
-/// A string, borrowed from the line where it has no escapes.
-struct Text<'f>(&'f Fields);
-
-impl<'de> DeserializeSeed<'de> for Text<'_> {
-    type Value = Cow<'de, str>;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Cow<'de, str>, D::Error> {
-        deserializer.deserialize_str(self)
-    }
-}
-
-impl<'de> Visitor<'de> for Text<'_> {
-    type Value = Cow<'de, str>;
-
-    fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.write_str(&no_text(self.0))
-    }
-
-    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Cow<'de, str>, E> {
-        Ok(Cow::Borrowed(text))
-    }
-
-    fn visit_str<E>(self, text: &str) -> Result<Cow<'de, str>, E> {
-        Ok(Cow::Owned(text.to_owned()))
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::stream;
     use super::*;
+    use crate::input::stream::MOST_DEEP;
+    use proptest::prelude::*;
+    use std::io;
 
-    fn parse(line: &[u8]) -> Result<(String, String, u64), Problem> {
-        timed(line).map(|(read, text)| (read.key, text, read.replaced))
-    }
+    type Answer = Result<Option<((String, u64, Option<u64>), Vec<u8>)>, String>;
 
-    /// The answer of both readers.
-    fn timed(line: &[u8]) -> Result<(Read, String), Problem> {
+    /// What a reader makes of a line.
+    fn answer(
+        read: impl FnOnce(&Place, &Fields, &mut dyn FnMut(&[u8])) -> Result<Option<Read>, Problem>,
+    ) -> Answer {
         let place = Place { file: "f".into(), at: 7 };
         let fields = Fields { id: "id".into(), text: "text".into(), time: Some("seen".into()) };
-        let (mut held, mut streamed) = (Vec::new(), Vec::new());
-        let read = read(line, &place, &fields, &mut |part| held.extend(part));
-        let same = stream::read(line, &place, &fields, &mut |part| streamed.extend(part));
+        let mut text = Vec::new();
+        match read(&place, &fields, &mut |part| text.extend(part)) {
+            Ok(read) => Ok(read.map(|read| ((read.key, read.replaced, read.seen_at), text))),
+            Err(problem) => {
+                assert_eq!(problem.place, "f:7");
+                Err(problem.what)
+            }
+        }
+    }
+
+    /// The answer to a line, which is that of the one reader, however its bytes come.
+    fn answered(line: &[u8]) -> Answer {
+        let answered = answer(|place, fields, take| read(line, place, fields, take));
         let shown = String::from_utf8_lossy(&line[..line.len().min(200)]);
-        assert_eq!(read.is_ok(), same.is_ok(), "{shown}: {:?} but {:?}", read.err(), same.err());
-        let (read, same) = (read?, same?.expect("no line of blanks"));
-        let of = |read: &Read| (read.key.clone(), read.replaced, read.seen_at);
-        assert_eq!((of(&read), &held), (of(&same), &streamed), "{shown}");
-        Ok((read, String::from_utf8(held).unwrap()))
+        for cut in [0, line.len() / 2] {
+            let parts = io::Read::chain(&line[..cut], &line[cut..]);
+            let streamed = answer(|place, fields, take| stream::read(parts, place, fields, take));
+            assert_eq!(answered, streamed, "{shown}");
+        }
+        answered
+    }
+
+    fn timed(line: &[u8]) -> Result<(Option<u64>, String, String, u64), String> {
+        let ((key, replaced, seen_at), text) = answered(line)?.expect("no line of blanks");
+        Ok((seen_at, key, String::from_utf8(text).unwrap(), replaced))
+    }
+
+    fn parse(line: &[u8]) -> Result<(String, String, u64), String> {
+        timed(line).map(|(_, key, text, replaced)| (key, text, replaced))
     }
 
     #[test]
@@ -299,9 +191,9 @@ mod tests {
             (&("[".repeat(1000) + &"]".repeat(1000)), None),
         ] {
             let line = format!("{{\"text\":\"t\",\"seen\": {seen} ,\"id\":\"a\"}}");
-            assert_eq!(timed(line.as_bytes()).unwrap().0.seen_at, seconds, "{line}");
+            assert_eq!(timed(line.as_bytes()).unwrap().0, seconds, "{line}");
         }
-        parse(br#"{"text":"t","seen":"\ud800"}"#).unwrap_err();
+        assert_eq!(timed(br#"{"text":"t","seen":"\ud800"}"#).unwrap(), (None, "f:7".into(), "t".into(), 1));
     }
 
     #[test]
@@ -311,11 +203,8 @@ mod tests {
             "{blanks}{{{blanks}\"id\"{blanks}:{blanks}\"a\"{blanks},{blanks}\"text\":{blanks}\"t\"{blanks}}}{blanks}"
         );
         assert_eq!(parse(line.as_bytes()).unwrap(), ("a".into(), "t".into(), 0));
-        let place = Place { file: "f".into(), at: 7 };
-        let fields = Fields { id: "id".into(), text: "text".into(), time: None };
-        for blank in ["", &blanks] {
-            let read = stream::read(blank.as_bytes(), &place, &fields, &mut |_| ()).unwrap();
-            assert!(read.is_none());
+        for blank in ["", " ", &blanks] {
+            assert_eq!(answered(blank.as_bytes()), Ok(None));
         }
     }
 
@@ -340,7 +229,6 @@ mod tests {
             br#"{"id":1.5,"text":"t"}"#,
             br#"{"id":"a","text":5}"#,
             b"{} {}",
-            br#"{"id":"a","text":"\ud800"}"#,
             br#"{"id":"a","text":"one","text":"two"}"#,
             br#"{"id":"a","text":"one","id":null}"#,
             br#"{"id":-0,"text":"t"}"#,
@@ -349,7 +237,148 @@ mod tests {
             br#"{"id":"a","text":"one",}"#,
             b"{\"id\":\"a\",\"text\":\"one\"}\x0C",
         ] {
-            assert_eq!(parse(line).unwrap_err().place, "f:7", "{}", String::from_utf8_lossy(line));
+            parse(line).unwrap_err();
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_in_words_of_the_line() {
+        for (line, what) in [
+            (&b"{\"id\":1,"[..], "not JSON: it ends too early (column 9)"),
+            (b"[]", "a line must be a JSON object"),
+            (b"{\"id\":1} x", "not JSON: there is more behind the object (column 10)"),
+            (
+                b"{\"id\":1,\"text\":\"a\tb\"}",
+                "not JSON: a control character that is not escaped (column 18)",
+            ),
+            (b"{\"id\":1,\"text\":\"a\\x\"}", "not JSON: a malformed escape (column 18)"),
+            (b"{\"id\":1.5,\"text\":\"t\"}", "\"id\" must be a string or an integer"),
+            (b"{\"id\":1}", "no field \"text\" (--text-field names another)"),
+            (b"{\"text\":\"t\",\"text\":\"t\"}", "the field of the text comes twice"),
+        ] {
+            assert_eq!(parse(line).unwrap_err(), what);
+        }
+    }
+
+    #[test]
+    fn halves_of_pairs_are_replaced_wherever_they_are() {
+        for line in [
+            r#"{"id":"a","text":"t\ufffd","o":"\ud800"}"#,
+            r#"{"id":"a","text":"t\udfff"}"#,
+            r#"{"o\ud800":[{"\u0041":1}],"id":"a","text":"t\ufffd"}"#,
+            r#"{"id":"a","seen":"\udc00","text":"t\ufffd"}"#,
+        ] {
+            assert_eq!(parse(line.as_bytes()).unwrap(), ("a".into(), "t\u{FFFD}".into(), 1), "{line}");
+        }
+        let twice = br#"{"id":"\ud83d\ude00","text":"\\\ud800\\ud800\ud83d\ude00","o":"\udc00"}"#;
+        assert_eq!(parse(twice).unwrap(), ("😀".into(), "\\\u{FFFD}\\ud800😀".into(), 2));
+    }
+
+    #[test]
+    fn an_id_is_never_replaced() {
+        for line in [&br#"{"id":"caf\udc00","text":"t"}"#[..], b"{\"text\":\"t\",\"id\":\"caf\xE9\"}"] {
+            assert_eq!(parse(line).unwrap_err(), "\"id\" must be well-formed");
+        }
+        for id in ["\u{FFFD}", "\\ufffd"] {
+            let line = format!("{{\"id\":\"{id}\",\"text\":\"t\"}}");
+            assert_eq!(parse(line.as_bytes()).unwrap().0, "\u{FFFD}");
+        }
+    }
+
+    #[test]
+    fn a_name_and_a_value_have_one_limit_whatever_they_are_written_in() {
+        let most = 1 << 20;
+        for (unit, bytes) in [("x", 1), ("\\u0041", 1), ("\\u00e9", 2)] {
+            let value = |more: usize| unit.repeat(most / bytes + more);
+            for (line, of) in [
+                ("{\"NAME\":1,\"id\":\"a\",\"text\":\"t\"}", "NAME"),
+                ("{\"id\":\"a\",\"text\":\"t\",\"seen\":\"NAME\"}", "NAME"),
+            ] {
+                assert_eq!(parse(line.replace(of, &value(0)).as_bytes()).unwrap().0, "a");
+                let what = parse(line.replace(of, &value(1)).as_bytes()).unwrap_err();
+                assert_eq!(what, "a name or a value too long to hold");
+            }
+        }
+    }
+
+    /// Parts that lines are made of, well-formed and not.
+    const PARTS: [&[u8]; 47] = [
+        b"{",
+        b"}",
+        b"[",
+        b"]",
+        b",",
+        b":",
+        b" ",
+        b"\t",
+        b"\r",
+        b"\"",
+        b"\"id\"",
+        b"\"text\"",
+        b"\"seen\"",
+        b"\"id\":",
+        b"\"text\":",
+        b"\"o\":",
+        b"\"id\":\"a\"",
+        b"\"text\":\"t\"",
+        b"\"seen\":17",
+        b"\"o\":[1,{}]",
+        b"null",
+        b"true",
+        b"NaN",
+        b"-Infinity",
+        b"0",
+        b"-0",
+        b"01",
+        b"1.",
+        b"1e999",
+        b"18446744073709551616",
+        b"-9223372036854775808",
+        b"\"\\ud800\"",
+        b"\"\\udc00\\ud800\"",
+        b"\"\\ud83d\\ude00\"",
+        b"\"\\u0000\"",
+        b"\"\\u00g0\"",
+        b"\"\\x\"",
+        b"\\",
+        b"\"\x00\"",
+        b"\x0C",
+        b"\xEF\xBB\xBF",
+        b"\xFF",
+        b"\"\xE2\x82\"",
+        "\"é𝄞\"".as_bytes(),
+        b"//",
+        b"/* */",
+        b"'a'",
+    ];
+
+    /// Lines with a document's fields and something else in them.
+    fn lines() -> impl Strategy<Value = Vec<u8>> {
+        let part = || prop::sample::select(&PARTS[..]).prop_map(<[u8]>::to_vec);
+        let parts = prop::collection::vec(part(), 0..9).prop_map(|parts| parts.concat());
+        let fields = (prop::collection::vec((part(), part()), 0..4), part()).prop_map(|(fields, last)| {
+            let fields = fields.iter().map(|(name, value)| [name, &b":"[..], value, b","].concat());
+            [b"{", &fields.collect::<Vec<_>>().concat()[..], b"\"text\":\"t\"}", &last].concat()
+        });
+        let whole = br#"{"id":"a\u00e9","text":"\ud83d\ude00 t\\","seen":1.5,"o":[null,{"x":"\ud83d"}]}"#;
+        let changed =
+            (0..whole.len(), 0..whole.len(), part(), any::<u8>()).prop_map(|(at, to, part, byte)| {
+                let (at, to) = (at.min(to), at.max(to));
+                match byte % 3 {
+                    0 => [&whole[..at], &part, &whole[at..]].concat(),
+                    1 => [&whole[..at], &whole[to..]].concat(),
+                    _ => [&whole[..at], &[byte], &whole[at + 1..]].concat(),
+                }
+            });
+        prop_oneof![parts, fields, changed]
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(20_000))]
+
+        #[test]
+        fn short_lines_are_answered_as_the_reader_answers_all(line in lines()) {
+            let _ = answered(&line);
         }
     }
 }

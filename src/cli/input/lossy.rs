@@ -1,26 +1,33 @@
-//! UTF-8 out of bytes that may be something else: what is ill-formed is replaced by U+FFFD, as
-//! [`String::from_utf8_lossy`] does it, in pieces.
+//! JSON of well-formed text out of bytes that may be something else: ill-formed bytes are replaced by U+FFFD, as
+//! [`String::from_utf8_lossy`] does it, and so are escapes of half a surrogate pair; in pieces.
 
+use super::surrogates::{Half, next_half};
 use std::io::{self, Read};
 
 const PIECE: usize = 1 << 16;
 
-/// Reads well-formed UTF-8 from any bytes.
+/// What an escape of half a surrogate pair becomes: as long as that.
+const REPLACEMENT: &[u8; 6] = b"\\ufffd";
+
+/// Reads well-formed JSON text from any bytes.
 pub struct Lossy<R> {
     inner: R,
     /// Bytes that were read; the first of them may be the beginning of a character.
     raw: Vec<u8>,
+    /// Decoded bytes, of which the last may be the beginning of an escape.
     text: Vec<u8>,
     given: usize,
+    /// Bytes of the text that may be given.
+    ready: usize,
     replaced: u64,
 }
 
 impl<R: Read> Lossy<R> {
     pub fn new(inner: R) -> Self {
-        Lossy { inner, raw: Vec::new(), text: Vec::new(), given: 0, replaced: 0 }
+        Lossy { inner, raw: Vec::new(), text: Vec::new(), given: 0, ready: 0, replaced: 0 }
     }
 
-    /// Ill-formed sequences that were replaced so far.
+    /// Ill-formed sequences and halves of pairs that were replaced so far.
     pub fn replaced(&self) -> u64 {
         self.replaced
     }
@@ -32,11 +39,28 @@ impl<R: Read> Lossy<R> {
         let read = self.inner.read(&mut self.raw[began..]);
         self.raw.truncate(began + *read.as_ref().unwrap_or(&0));
         let ended = read? == 0;
-        self.text.clear();
+        self.text.drain(..self.given);
         self.given = 0;
         let used = self.decode(ended);
         self.raw.drain(..used);
+        self.mend(ended);
         Ok(!ended || !self.text.is_empty())
+    }
+
+    /// Replaces halves of pairs, up to an escape whose end is still to come.
+    fn mend(&mut self, ended: bool) {
+        let mut from = 0;
+        self.ready = loop {
+            match next_half(&self.text, from) {
+                Half::At(at) => {
+                    from = at + REPLACEMENT.len();
+                    self.text[at..from].copy_from_slice(REPLACEMENT);
+                    self.replaced += 1;
+                }
+                Half::Cut(at) if !ended => break at,
+                Half::Cut(_) | Half::None => break self.text.len(),
+            }
+        };
     }
 
     /// Decodes what was read: how many bytes of it.
@@ -62,12 +86,12 @@ impl<R: Read> Lossy<R> {
 
 impl<R: Read> Read for Lossy<R> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        while self.given == self.text.len() {
+        while self.given == self.ready {
             if !self.more()? {
                 return Ok(0);
             }
         }
-        let n = (&self.text[self.given..]).read(into)?;
+        let n = (&self.text[self.given..self.ready]).read(into)?;
         self.given += n;
         Ok(n)
     }
@@ -97,6 +121,24 @@ mod tests {
             lossy.read_to_string(&mut out).unwrap();
             assert_eq!(out, String::from_utf8_lossy(&text));
             assert_eq!(lossy.replaced(), out.matches('\u{FFFD}').count() as u64);
+        }
+    }
+
+    #[test]
+    fn halves_of_pairs_are_replaced_wherever_the_pieces_end() {
+        let json = br"a\\ud800 \ud834\udd1e \uDC00\uD800\ud834\udd1e\n\ud800\u0041\ud800x\u";
+        let mended = r"a\\ud800 \ud834\udd1e \ufffd\ufffd\ud834\udd1e\n\ufffd\u0041\ufffdx\u";
+        for few in 1..20 {
+            let mut lossy = Lossy::new(Few(json, few));
+            let mut out = String::new();
+            lossy.read_to_string(&mut out).unwrap();
+            assert_eq!((&*out, lossy.replaced()), (mended, 4), "{few}");
+        }
+        for cut in [&br"\ud8"[..], br"\ud834\", br"\ud834\udd"] {
+            let mut lossy = Lossy::new(cut);
+            let mut out = Vec::new();
+            lossy.read_to_end(&mut out).unwrap();
+            assert_eq!((&*out, lossy.replaced()), (cut, 0), "what is no JSON anyway");
         }
     }
 }

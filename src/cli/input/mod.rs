@@ -5,12 +5,13 @@
 
 mod archive;
 mod bounded;
-mod compressed;
 mod lines;
 mod long;
 mod lossy;
 mod outside;
+mod plain;
 mod stream;
+mod surrogates;
 mod tally;
 mod walk;
 mod warc;
@@ -18,11 +19,12 @@ mod warc;
 pub use bounded::{Line, bounded_lines};
 pub use long::Long;
 pub use tally::Tally;
-pub use walk::Walk;
+pub use walk::{Walk, overwritten};
 
+use crate::compressed;
 use crate::say::visible;
-use sketchdb::Visit;
 use sketchdb::web::{self, Extraction, MediaType};
+use sketchdb::{Error, Visit};
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -45,6 +47,8 @@ pub enum Piece {
     Revisit(Visit),
     /// An input that cannot be read.
     Problem(Problem),
+    /// A reason to stop.
+    Refused(Error),
 }
 
 impl Piece {
@@ -83,6 +87,7 @@ impl Piece {
             }
             Piece::Revisit(visit) => visit.key.clone(),
             Piece::Problem(problem) => problem.place.clone(),
+            Piece::Refused(error) => error.to_string(),
         }
     }
 }
@@ -156,13 +161,10 @@ pub fn read(
     let fields = &reading.fields;
     match piece {
         Piece::Problem(problem) => Err(problem),
-        Piece::Line { bytes, place } => {
-            let read = lines::read(&bytes, &place, fields, take)?;
-            Ok(Some(Read { key: checked(read.key, &place)?, ..read }))
-        }
+        Piece::Line { bytes, place } => with_key(lines::read(&bytes, &place, fields, take)?, &place),
         Piece::Long { line, place } => read_long(line, &place, fields, take),
         Piece::Record { head, body, place } => warc::read(&head, body, &place, reading, tally, take),
-        Piece::Revisit(_) => Ok(None),
+        Piece::Revisit(_) | Piece::Refused(_) => Ok(None),
         Piece::Stdin(text) => {
             let replaced = read_text(text, Path::new("-"), reading.extraction, take)?;
             Ok(Some(Read { key: "-".into(), replaced, seen_at: None }))
@@ -186,8 +188,12 @@ pub fn read_long(
     fields: &Fields,
     take: &mut dyn FnMut(&[u8]),
 ) -> Result<Option<Read>, Problem> {
-    let Some(read) = stream::read(line, place, fields, take)? else { return Ok(None) };
-    Ok(Some(Read { key: checked(read.key, place)?, ..read }))
+    with_key(stream::read(line, place, fields, take)?, place)
+}
+
+/// A document of a line whose key can be stored.
+fn with_key(read: Option<Read>, place: &Place) -> Result<Option<Read>, Problem> {
+    read.map(|read| Ok(Read { key: checked(read.key, place)?, ..read })).transpose()
 }
 
 /// When a file was last changed, in seconds since 1970.

@@ -1,7 +1,4 @@
-//! Which bytes of JSON stand outside its strings, where blanks mean nothing and brackets something.
-
-/// Arrays and objects within each other, at most.
-pub const MOST_DEEP: u32 = 1 << 20;
+//! Which bytes of JSON stand outside its strings, where blanks mean nothing.
 
 /// Goes through JSON byte by byte.
 #[derive(Default)]
@@ -27,24 +24,6 @@ impl Outside {
 /// What JSON takes for a blank.
 pub fn is_blank(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\r' | b'\n')
-}
-
-/// Whether arrays and objects stand too deep within each other.
-pub fn too_deep(json: &[u8]) -> bool {
-    if json.len() <= MOST_DEEP as usize {
-        return false;
-    }
-    let (mut outside, mut depth) = (Outside::default(), 0_u32);
-    json.iter().any(|&byte| {
-        if outside.next(byte) {
-            match byte {
-                b'[' | b'{' => depth += 1,
-                b']' | b'}' => depth = depth.saturating_sub(1),
-                _ => {}
-            }
-        }
-        depth > MOST_DEEP
-    })
 }
 
 #[cfg(test)]

@@ -1,9 +1,12 @@
 //! The inputs in order, cut into pieces.
 
 use super::long::Long;
-use super::{Piece, Place, Problem, Tally, bounded, compressed};
+use super::outside::is_blank;
+use super::{Piece, Place, Problem, Tally, bounded};
 use crate::args::{Format, Inputs};
+use crate::compressed;
 use crossbeam_channel::Receiver;
+use sketchdb::{AtomicFile, Error};
 use std::fs::{File, Metadata};
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -20,14 +23,36 @@ fn identity(file: &Metadata) -> (u64, u64) {
     (file.dev(), file.ino())
 }
 
+/// An output that is there already, as a document of an input that is not replaced as a whole.
+pub fn overwritten(output: &Path, found: &Path, input: &str) -> Error {
+    Error::Invalid {
+        what: output.display().to_string(),
+        remedy: format!(
+            "it is there already, as {} in the input {input}, and its documents would be lost: move it away, or name another file",
+            found.display()
+        ),
+    }
+}
+
+/// Those of the files that are there; what is no plain file, as a pipe, is nobody's own.
+fn identities(paths: &[PathBuf]) -> Vec<((u64, u64), PathBuf)> {
+    let there = |path: &PathBuf| {
+        let file = std::fs::metadata(path).ok().filter(Metadata::is_file)?;
+        Some((identity(&file), path.clone()))
+    };
+    paths.iter().filter_map(there).collect()
+}
+
 /// Walks inputs and gives their pieces to a sink, which returns false when no more are wanted. With true they are passed
 /// on at once, and all before them.
 pub struct Walk<'a> {
     format: Format,
     /// Bytes of a line that are held in memory; a longer one is read as it comes.
     pub(super) held: usize,
-    /// Device and inode of each file of the command itself, a database or what it writes: none is a document.
-    own: Vec<(u64, u64)>,
+    /// Device and inode of each database of the command itself: none is a document.
+    own: Vec<((u64, u64), PathBuf)>,
+    /// Those of each file that will be replaced.
+    outputs: Vec<((u64, u64), PathBuf)>,
     pub(super) sink: &'a mut dyn FnMut(Option<Piece>, bool) -> bool,
     /// Bytes of input read by the walk itself.
     pub(super) read: &'a dyn Fn(u64),
@@ -46,8 +71,8 @@ impl<'a> Walk<'a> {
         stopped: Receiver<()>,
         sink: &'a mut dyn FnMut(Option<Piece>, bool) -> bool,
     ) -> Self {
-        let own = own.iter().filter_map(|path| std::fs::metadata(path).ok()).map(|file| identity(&file));
-        Walk { format: inputs.format, held, own: own.collect(), sink, read, tally, stopped }
+        let (own, outputs) = (identities(own), identities(&inputs.outputs));
+        Walk { format: inputs.format, held, own, outputs, sink, read, tally, stopped }
     }
 
     /// All pieces of one input; whether more are wanted.
@@ -100,7 +125,7 @@ impl<'a> Walk<'a> {
             let wanted = match bytes.as_deref().map(std::str::from_utf8) {
                 Ok(Ok("")) => true,
                 Ok(Ok("-")) => self.problem(place, "stdin cannot name itself"),
-                Ok(Ok(path)) => self.input(path),
+                Ok(Ok(path)) => self.listed(path),
                 Ok(Err(_)) => self.problem(place, "a name that is not UTF-8 cannot be a key"),
                 Err(what) => self.problem(place, what),
             };
@@ -109,6 +134,27 @@ impl<'a> Walk<'a> {
             }
         }
         true
+    }
+
+    /// An input that stdin names.
+    fn listed(&mut self, path: &str) -> bool {
+        let refused = std::fs::metadata(path).ok().and_then(|file| self.refused(&file, Path::new(path), "-"));
+        match refused {
+            Some(error) => self.refuse(error),
+            None => self.input(path),
+        }
+    }
+
+    /// Why a file can be no document of an input: it will be replaced, and only by name may that be asked for.
+    fn refused(&self, file: &Metadata, path: &Path, input: &str) -> Option<Error> {
+        let (_, output) = self.outputs.iter().find(|(output, _)| *output == identity(file))?;
+        Some(overwritten(output, path, input))
+    }
+
+    /// Ends the walk.
+    fn refuse(&mut self, error: Error) -> bool {
+        (self.sink)(Some(Piece::Refused(error)), true);
+        false
     }
 
     /// Every file below a directory, in sorted order; keys are INPUT/path below it.
@@ -124,8 +170,15 @@ impl<'a> Walk<'a> {
                     continue;
                 }
             };
-            let wanted = match std::fs::metadata(entry.path()) {
-                Ok(metadata) if self.own.contains(&identity(&metadata)) => true,
+            if !entry.file_type().is_dir() && AtomicFile::reserves(entry.file_name()) {
+                continue;
+            }
+            let file = std::fs::metadata(entry.path());
+            if let Some(error) = file.as_ref().ok().and_then(|file| self.refused(file, entry.path(), input)) {
+                return self.refuse(error);
+            }
+            let wanted = match file {
+                Ok(metadata) if self.own.iter().any(|(own, _)| *own == identity(&metadata)) => true,
                 Ok(metadata) if metadata.is_file() => match entry.path().to_str() {
                     Some(key) => self.file(entry.path(), key.to_owned(), metadata.len()),
                     None => self.problem(entry.path().display(), "a name that is not UTF-8 cannot be a key"),
@@ -142,9 +195,8 @@ impl<'a> Walk<'a> {
     }
 
     fn file(&mut self, path: &Path, key: String, len: u64) -> bool {
-        let inner = compressed::inner(path);
-        match inner.extension().and_then(|extension| extension.to_str()) {
-            Some("jsonl" | "ndjson") => {
+        match compressed::suffix(&compressed::inner(path)).as_str() {
+            "jsonl" | "ndjson" => {
                 let opened = File::open(path).and_then(|file| compressed::reader(path, file));
                 match opened {
                     Ok(reader) => self.lines(&key, reader),
@@ -152,7 +204,7 @@ impl<'a> Walk<'a> {
                 }
             }
             // Packed archives are told by their bytes.
-            Some("warc" | "wet") => match File::open(path) {
+            "warc" | "wet" => match File::open(path) {
                 Ok(file) => self.archive(&key, file),
                 Err(error) => self.problem(key, error),
             },
@@ -184,7 +236,9 @@ impl<'a> Walk<'a> {
             }
             // When nothing is buffered the next line may be long in coming: let go of what is there.
             let wait = reader.buffer().is_empty();
-            if !bytes.trim_ascii_end().is_empty() && !(self.sink)(Some(Piece::Line { bytes, place }), wait) {
+            if !bytes.iter().all(|&byte| is_blank(byte))
+                && !(self.sink)(Some(Piece::Line { bytes, place }), wait)
+            {
                 return false;
             }
         }

@@ -4,6 +4,8 @@
 
 #[path = "../../../src/cli/args/mod.rs"]
 mod args;
+#[path = "../../../src/cli/compressed.rs"]
+mod compressed;
 #[path = "../../../src/cli/creation.rs"]
 mod creation;
 #[path = "../../../src/cli/input/mod.rs"]
