@@ -66,5 +66,5 @@ pub use sketch::{
 };
 #[doc(hidden)]
 pub use sketch::{Stage, stages};
-pub use store::{Disk, FileDisk};
+pub use store::{Cancel, Disk, FileDisk};
 pub use text::{Fingerprint, Shingling, Unit};

@@ -29,13 +29,13 @@ pub fn run(verb: &OfDatabase, common: &Common) -> Ended {
 /// What a file was and has become.
 pub fn tell(common: &Common, compacted: &Compacted) -> Ended {
     let &Compacted { documents, contents, bytes_before, bytes_after } = compacted;
-    let mut output = Output::new();
+    let mut output = Output::of_storing();
     if common.json {
         output.json(&Line { documents, contents, bytes_before, bytes_after })?;
     } else {
         let (before, after) = (bytes(bytes_before), bytes(bytes_after));
         output.line(&format!("{documents} documents, {contents} distinct texts: {before} -> {after}"))?;
     }
-    output.flush()?;
+    output.finish(common)?;
     Ok(Outcome::Done)
 }

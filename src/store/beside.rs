@@ -70,7 +70,8 @@ fn written(
     Ok(temporary)
 }
 
-fn folder(path: &Path) -> &Path {
+/// The folder that a file is in.
+pub(super) fn folder(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),

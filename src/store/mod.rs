@@ -6,6 +6,7 @@
 
 pub(crate) mod temporary;
 pub(crate) mod disk;
+pub(crate) mod cancel;
 pub(crate) mod overlay;
 pub(crate) mod pages;
 pub(crate) mod seals;
@@ -19,6 +20,7 @@ pub(crate) mod clusters;
 pub(crate) mod cache;
 pub(crate) mod run;
 pub(crate) mod beside;
+pub(crate) mod waiting;
 pub(crate) mod file;
 pub(crate) mod strays;
 pub(crate) mod document;
@@ -37,4 +39,5 @@ pub(crate) mod rewrite;
 #[cfg(test)]
 pub(crate) mod golden;
 
+pub use cancel::Cancel;
 pub use disk::{Disk, FileDisk};

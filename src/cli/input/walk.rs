@@ -28,6 +28,8 @@ pub struct Walk<'a> {
     pub(super) held: usize,
     /// Device and inode of each file of the command itself, a database or what it writes: none is a document.
     own: Vec<(u64, u64)>,
+    /// Those of its files that are not there yet.
+    unmade: Vec<PathBuf>,
     pub(super) sink: &'a mut dyn FnMut(Option<Piece>, bool) -> bool,
     /// Bytes of input read by the walk itself.
     pub(super) read: &'a dyn Fn(u64),
@@ -46,8 +48,21 @@ impl<'a> Walk<'a> {
         stopped: Receiver<()>,
         sink: &'a mut dyn FnMut(Option<Piece>, bool) -> bool,
     ) -> Self {
-        let own = own.iter().filter_map(|path| std::fs::metadata(path).ok()).map(|file| identity(&file));
-        Walk { format: inputs.format, held, own: own.collect(), sink, read, tally, stopped }
+        let (own, unmade) = (Vec::new(), own.to_vec());
+        Walk { format: inputs.format, held, own, unmade, sink, read, tally, stopped }
+    }
+
+    /// Whether a file is one of the command itself, which may have been made since the walk began.
+    fn is_own(&mut self, file: &Metadata) -> bool {
+        let own = &mut self.own;
+        self.unmade.retain(|path| match std::fs::metadata(path) {
+            Ok(made) => {
+                own.push(identity(&made));
+                false
+            }
+            Err(_) => true,
+        });
+        own.contains(&identity(file))
     }
 
     /// All pieces of one input; whether more are wanted.
@@ -125,7 +140,7 @@ impl<'a> Walk<'a> {
                 }
             };
             let wanted = match std::fs::metadata(entry.path()) {
-                Ok(metadata) if self.own.contains(&identity(&metadata)) => true,
+                Ok(metadata) if self.is_own(&metadata) => true,
                 Ok(metadata) if metadata.is_file() => match entry.path().to_str() {
                     Some(key) => self.file(entry.path(), key.to_owned(), metadata.len()),
                     None => self.problem(entry.path().display(), "a name that is not UTF-8 cannot be a key"),
