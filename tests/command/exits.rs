@@ -196,7 +196,10 @@ fn a_locked_database_is_6() {
     shell.run(&["query", "db", "missing.txt"]).exits(6);
     db.add("b", text(&mut Draw::new(1), 20)).unwrap();
     drop(db);
-    let reader = Database::open(shell.path("db"), Options { read_only: true, ..Options::default() }).unwrap();
+    // A process that another test starts may hold the lock until it has begun.
+    let wait = std::time::Duration::from_secs(60);
+    let options = Options { read_only: true, wait, ..Options::default() };
+    let reader = Database::open(shell.path("db"), options).unwrap();
     shell.run(&["get", "db", "b"]).exits(0);
     shell.run(&["add", "db", "a.txt"]).exits(6);
     drop(reader);

@@ -27,11 +27,12 @@ fn killed() -> (Shell, Vec<u8>) {
     let late = text(draw, 100);
     shell.write("a.txt", &late);
     shell.database("other", &[("x", "a text of another database")]);
-    shell.database("db", &[("a", &late), ("b", &text(draw, 100))]);
-    let writer = Database::open(shell.path("db"), Options::default()).unwrap();
+    shell.database("made", &[("a", &late), ("b", &text(draw, 100))]);
+    let writer = Database::open(shell.path("made"), Options::default()).unwrap();
     writer.add("late", &late).unwrap();
-    let image = shell.bytes("db");
+    let image = shell.bytes("made");
     drop(writer);
+    std::fs::remove_file(shell.path("made")).unwrap();
     assert!(is_unclosed(&image));
     shell.write("db", &image);
     (shell, image)
