@@ -45,11 +45,9 @@ pub enum Error {
     /// Another process holds the file.
     #[error("{} is in use by another process: wait for it to end (one writer, or any number of readers)", .0.display())]
     Locked(PathBuf),
-    /// The last writer did not close the file and a reader may not repair it.
-    #[error(
-        "{} was not closed cleanly: any verb that writes recovers it, `sketchdb compact` for one", .0.display()
-    )]
-    NeedsRecovery(PathBuf),
+    /// The caller cancelled the work. What was durable before stays so.
+    #[error("the work was cancelled")]
+    Cancelled,
     /// Stored bytes are not what was written.
     #[error("corrupt {at}: {what}")]
     Corrupt {

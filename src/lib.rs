@@ -68,7 +68,7 @@ pub use sketch::{
 pub use sketch::{Stage, stages};
 #[doc(hidden)]
 pub use store::AtomicFile;
-pub use store::{Disk, FileDisk, is_database};
+pub use store::{Cancel, Disk, FileDisk, is_database};
 pub use text::{Fingerprint, Shingling, Unit};
 
 #[cfg(test)]

@@ -277,6 +277,7 @@ fn the_schema_is_strict() {
         ("compact", lines(folder, "compact", &["db"]).remove(0)),
         ("rebuild", lines(folder, "rebuild", &["db"]).remove(0)),
         ("salvage", lines_of("salvage", folder, "rebuild", &["db", "--salvage"]).remove(0)),
+        ("recover", lines(folder, "recover", &["full"]).remove(0)),
         ("merge", lines(folder, "merge", &["full", "full2"]).remove(0)),
         ("params", export[0]["sketchdb"]["params"].clone()),
     ];

@@ -2,14 +2,14 @@
 
 use crate::args::{Add, Common};
 use crate::creation;
-use crate::exit::{Ended, Outcome, Stop};
+use crate::exit::{Ended, GO_ON, Outcome, Stop};
 use crate::open;
 use crate::output::{Output, high, low, rounded, short};
 use crate::pipeline::{self, Event, Meter, Sketched};
 use crate::progress::Progress;
-use crate::say::visible;
+use crate::say::{grouped, visible};
 use serde::Serialize;
-use sketchdb::{AddOptions, Added, Database, Document, Error, Params, Verdict, Visit};
+use sketchdb::{AddOptions, Added, Database, Document, Error, Params, Policy, Sketcher, Verdict, Visit};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -34,14 +34,21 @@ struct Line<'a> {
 }
 
 pub fn run(verb: &Add, common: &Common) -> Ended {
-    let db = open_or_create(verb, common)?;
+    let db = open_existing(verb, common)?;
+    let params = match &db {
+        Some(db) => db.params().clone(),
+        None => params_of_new(verb)?,
+    };
+    let sketcher = Sketcher::new(&params.sketch)?;
     let meter = Arc::new(Meter::default());
     let mut adding = Adding {
-        db: &db,
+        verb,
+        common,
+        db,
+        params,
         options: verb.options(),
         seen_at: Box::new(verb.seen_at()),
-        json: common.json,
-        output: Output::new(),
+        output: Output::of_storing(),
         progress: Progress::new(common, Some(&verb.inputs)),
         counts: [0; Adding::COUNTED.len()],
         bounded: 0,
@@ -50,8 +57,7 @@ pub fn run(verb: &Add, common: &Common) -> Ended {
         most: (common.memory >> 16).clamp(FEWEST_DOCUMENTS, COMMIT_DOCUMENTS),
         committed: Instant::now(),
     };
-    let sketcher = db.sketcher();
-    pipeline::run(
+    let read = pipeline::run(
         &verb.inputs,
         &[&verb.db],
         common,
@@ -59,35 +65,55 @@ pub fn run(verb: &Add, common: &Common) -> Ended {
         &sketcher,
         |sketched| sketched,
         |event| adding.take(event, &meter),
-    )?;
+    );
+    let interrupted = match read {
+        Err(stop) if stop.is_interruption() => true,
+        read => read.map(|()| false)?,
+    };
     adding.commit(&meter)?;
     adding.finish(&meter);
     let outcome = if adding.progress.any_problem() { Outcome::Inputs } else { Outcome::Done };
-    drop(adding);
-    db.close()?;
-    Ok(outcome)
-}
-
-fn open_or_create(verb: &Add, common: &Common) -> Result<Database, Stop> {
-    match open(verb, common) {
-        Err(Stop::Failed(Error::Missing(_))) => {
-            let params = verb.creation.applied_to(Params::default(), true)?;
-            match Database::create(&verb.db, &params) {
-                Ok(()) => creation::warn(&params, common),
-                // Somebody else was quicker: then the file is theirs, and opened as any other.
-                Err(Error::Exists(_)) => {}
-                Err(error) => return Err(error.into()),
-            }
-            open(verb, common)
-        }
-        opened => opened,
+    let stored = grouped(adding.stored());
+    adding.db.map_or(Ok(()), Database::close)?;
+    match interrupted {
+        true => Err(Stop::Interrupted(format!("{stored} documents stored; {GO_ON}"))),
+        false => Ok(outcome),
     }
 }
 
-fn open(verb: &Add, common: &Common) -> Result<Database, Stop> {
-    let db = open::writing(&verb.db, common)?;
+/// The database, when there is one.
+fn open_existing(verb: &Add, common: &Common) -> Result<Option<Database>, Stop> {
+    let db = match open::writing(&verb.db, common) {
+        Err(Stop::Failed(Error::Missing(_))) => return Ok(None),
+        opened => opened?,
+    };
     open::check_same(&verb.db, db.params(), &verb.creation.applied_to(db.params().clone(), false)?)?;
-    Ok(db)
+    Ok(Some(db))
+}
+
+/// The parameters of a database that is yet to be made.
+fn params_of_new(verb: &Add) -> Result<Params, Stop> {
+    let params = verb.creation.applied_to(Params::default(), true)?;
+    params.check()?;
+    open::check_folder(&verb.db)?;
+    Ok(params)
+}
+
+/// Makes the database, unless somebody else is quicker: then it must have the parameters that the sketches were made with.
+fn made(verb: &Add, common: &Common, params: &Params) -> Result<Database, Stop> {
+    match Database::create(&verb.db, params) {
+        Ok(()) => creation::warn(params, common),
+        Err(Error::Exists(_)) => {}
+        Err(error) => return Err(error.into()),
+    }
+    let db = open::writing(&verb.db, common)?;
+    match db.params().check_same(params) {
+        Err(Error::Incompatible { .. }) => Err(Stop::Database(format!(
+            "{}: another process has just made it with other parameters; run the same command again",
+            verb.db.display()
+        ))),
+        same => same.map(|()| db).map_err(Stop::from),
+    }
 }
 
 /// Waits for what was begun.
@@ -121,11 +147,14 @@ impl Came {
 }
 
 struct Adding<'a> {
-    db: &'a Database,
+    verb: &'a Add,
+    common: &'a Common,
+    /// `None` until the first document is stored, where there was none.
+    db: Option<Database>,
+    params: Params,
     options: AddOptions,
     /// When a document was seen that may say it itself.
     seen_at: Box<dyn Fn(Option<u64>) -> Option<u64>>,
-    json: bool,
     output: Output,
     progress: Progress,
     counts: [u64; Adding::COUNTED.len()],
@@ -169,7 +198,14 @@ impl Adding<'_> {
     fn commit(&mut self, meter: &Meter) -> Result<(), Stop> {
         let waiting = std::mem::take(&mut self.waiting);
         let keys: Vec<String> = waiting.iter().map(|came| came.key().to_owned()).collect();
-        let added = self.added(waiting)?;
+        if self.db.is_none() && waiting.iter().any(Came::is_document) {
+            self.db = Some(made(self.verb, self.common, &self.params)?);
+        }
+        let added = match &self.db {
+            Some(db) => self.added(db, waiting)?,
+            // Visits, and nothing that they may be of.
+            None => vec![None; waiting.len()],
+        };
         self.committed = Instant::now();
         for (key, added) in keys.iter().zip(&added) {
             match added {
@@ -185,7 +221,7 @@ impl Adding<'_> {
     }
 
     /// The verdicts, once all are durable: one commit for all that came, in order.
-    fn added(&self, waiting: Vec<Came>) -> Result<Vec<Option<Added>>, Error> {
+    fn added(&self, db: &Database, waiting: Vec<Came>) -> Result<Vec<Option<Added>>, Error> {
         let mut begun: Vec<Wait> = Vec::new();
         let mut waiting = waiting.into_iter().peekable();
         while let Some(next) = waiting.peek() {
@@ -193,12 +229,12 @@ impl Adding<'_> {
                 Came::Document(_) => {
                     let documents =
                         std::iter::from_fn(|| waiting.next_if(Came::is_document)).filter_map(Came::document);
-                    let adding = self.db.add_later(documents.collect(), self.options)?;
+                    let adding = db.add_later(documents.collect(), self.options)?;
                     begun.push(Box::new(|| Ok(adding.wait()?.into_iter().map(Some).collect())));
                 }
                 Came::Visit(_) => {
                     let visits = std::iter::from_fn(|| waiting.next_if(|came| !came.is_document()));
-                    let seeing = self.db.see_later(visits.filter_map(Came::visit).collect(), self.options)?;
+                    let seeing = db.see_later(visits.filter_map(Came::visit).collect(), self.options)?;
                     begun.push(Box::new(|| seeing.wait()));
                 }
             }
@@ -213,7 +249,7 @@ impl Adding<'_> {
             self.counts[at] += 1;
         }
         let verdict = added.verdict.name();
-        if self.json {
+        if self.common.json {
             self.output.json(&Line {
                 key,
                 id: added.id.map(|id| id.0),
@@ -237,7 +273,23 @@ impl Adding<'_> {
         Ok(())
     }
 
+    /// Documents that came and are stored.
+    fn stored(&self) -> u64 {
+        let all = Self::COUNTED.iter().zip(self.counts);
+        let stored = |verdict: &Verdict| match self.options.policy {
+            Policy::OnlyNew => matches!(verdict, Verdict::New | Verdict::Updated),
+            _ => true,
+        };
+        all.filter(|(verdict, _)| stored(verdict)).map(|(_, count)| count).sum()
+    }
+
     fn finish(&self, meter: &Meter) {
+        if let Some(lines) = self.output.unprinted() {
+            let lines = grouped(lines);
+            self.progress.warn(&format!(
+                "stdout was closed: {lines} verdicts were not printed; their documents are stored"
+            ));
+        }
         if self.bounded > 0 {
             self.progress.warn(&format!(
                 "{} verdicts were bounded: the document shares a term with more than 256 others, of which 16 were compared",

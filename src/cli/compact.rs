@@ -32,13 +32,13 @@ pub fn run(verb: &OfDatabase, common: &Common) -> Ended {
 /// What a file was and has become; of a rebuild also how many searches were bounded.
 pub fn tell(common: &Common, compacted: &Compacted, bounded: Option<u64>) -> Ended {
     let &Compacted { documents, contents, bytes_before, bytes_after, .. } = compacted;
-    let mut output = Output::new();
+    let mut output = Output::of_storing();
     if common.json {
         output.json(&Line { documents, contents, bytes_before, bytes_after, bounded })?;
     } else {
         let (before, after) = (bytes(bytes_before), bytes(bytes_after));
         output.line(&format!("{documents} documents, {contents} distinct texts: {before} -> {after}"))?;
     }
-    output.flush()?;
+    output.finish(common)?;
     Ok(Outcome::Done)
 }

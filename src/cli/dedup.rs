@@ -8,7 +8,8 @@ use crate::output::{Target, high, low, rounded};
 use crate::outputs;
 use crate::pipeline::{self, Event, Meter, Sketched};
 use crate::progress::Progress;
-use crate::say::{say, visible};
+use crate::say::{grouped, say, visible};
+use crate::stdout::Unprinted;
 use serde::Serialize;
 use sketchdb::{Dedup, Document, Duplicate, Error, Params, Sketcher};
 use std::io::{self, Write};
@@ -36,13 +37,18 @@ pub fn run(verb: &DedupArgs, common: &Common) -> Ended {
         }
         None => verb.creation.applied_to(Params::default(), true)?,
     };
-    let dedup = Dedup::new(&params, against, verb.options(common.memory))?;
+    let dedup = Dedup::new(&params, against, verb.options(common.memory, common.interrupt.cancel()))?;
     let sketcher = Sketcher::new(&dedup.params().sketch)?;
     let meter = Arc::new(Meter::default());
+    let unprinted = Unprinted::default();
     let mut deduping = Deduping {
         spool: if dedup.decides_at_once() { None } else { Some(Spool::new().map_err(spooling)?) },
         dedup,
-        kept: Target::new(verb.output.as_deref())?,
+        kept: match (&verb.output, &verb.removed) {
+            // What is removed is written to the end, whoever reads the rest.
+            (None, Some(_)) => Target::lasting(&unprinted),
+            (output, _) => Target::new(output.as_deref())?,
+        },
         removed: verb.removed.as_deref().map(|path| Target::new(Some(path))).transpose()?,
         progress: Progress::new(common, Some(&verb.inputs)),
         waiting: Vec::new(),
@@ -52,7 +58,7 @@ pub fn run(verb: &DedupArgs, common: &Common) -> Ended {
     };
     let inputs = verb.inputs_with_lines();
     let own: Vec<&Path> = verb.against.as_deref().into_iter().collect();
-    pipeline::run(
+    let read = pipeline::run(
         &inputs,
         &own,
         common,
@@ -60,14 +66,15 @@ pub fn run(verb: &DedupArgs, common: &Common) -> Ended {
         &sketcher,
         |sketched| sketched,
         |event| deduping.take(event, &meter),
-    )?;
-    deduping.decide(&meter)?;
+    );
+    read.and_then(|()| deduping.decide(&meter)).map_err(|stop| interrupted(stop, verb))?;
     let Deduping { dedup, mut kept, mut removed, progress, mut counts, spool, .. } = deduping;
     let mut spool = spool.map(Spool::rewound).transpose().map_err(spooling)?;
     let bounded = dedup.finish::<Stop>(|duplicate| {
         let line = spool.as_mut().map_or_else(|| Ok(Kept::Held(Vec::new())), Spooled::next);
         tell(&line.map_err(spooling)?, duplicate.as_ref(), &mut kept, removed.as_mut(), &mut counts)
-    })?;
+    });
+    let bounded = bounded.map_err(|stop| interrupted(stop, verb))?;
     if bounded > 0 {
         progress.warn(&format!(
             "{bounded} decisions were bounded: the document shares a term with more than 256 others, of which 16 were compared"
@@ -89,8 +96,24 @@ pub fn run(verb: &DedupArgs, common: &Common) -> Ended {
     kept.settle()?;
     removed.map_or(Ok(()), Target::finish)?;
     kept.finish()?;
+    if let Some(lines) = unprinted.lines() {
+        progress.warn(&format!(
+            "stdout was closed: {} kept documents were not printed; those removed are all written",
+            grouped(lines)
+        ));
+    }
     progress.finish(&meter, &[(counts.kept, "kept"), (counts.same, "same text"), (counts.near, "alike")]);
     Ok(if progress.any_problem() { Outcome::Inputs } else { Outcome::Done })
+}
+
+/// What is said when a signal came: files appear when all is done, what goes to stdout before.
+fn interrupted(stop: Stop, verb: &DedupArgs) -> Stop {
+    match stop.is_interruption() {
+        true if verb.output.is_none() => {
+            Stop::Interrupted("what was printed is not all; run the same command again".into())
+        }
+        _ => stop,
+    }
 }
 
 #[derive(Default)]

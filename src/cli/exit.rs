@@ -1,5 +1,6 @@
 //! How a verb ends: exit codes, and which wins when several hold.
 
+use crate::interrupt::Interrupt;
 use crate::open::REMEDY;
 use crate::say::{say, visible};
 use sketchdb::Error;
@@ -12,7 +13,7 @@ pub enum Outcome {
     System,
     /// 4: the database is damaged, of another version or of other parameters.
     Database,
-    /// 6: the database is locked, or needs a recovery that a reading verb may not do.
+    /// 6: the database is locked.
     Locked,
     /// 2: wrong usage or parameters.
     Usage,
@@ -43,7 +44,7 @@ impl Outcome {
             Error::Incompatible { .. } | Error::Version { .. } | Error::Corrupt { .. } | Error::Lost(_) => {
                 Outcome::Database
             }
-            Error::Locked(_) | Error::NeedsRecovery(_) => Outcome::Locked,
+            Error::Locked(_) => Outcome::Locked,
             _ => Outcome::System,
         }
     }
@@ -57,6 +58,15 @@ pub enum Stop {
     Database(String),
     /// Writing to stdout failed.
     Output(std::io::Error),
+    /// A signal came: how far the verb has come, and how to go on.
+    Interrupted(String),
+}
+
+impl Stop {
+    /// Whether a signal came.
+    pub fn is_interruption(&self) -> bool {
+        matches!(self, Stop::Failed(Error::Cancelled))
+    }
 }
 
 impl From<Error> for Stop {
@@ -71,12 +81,23 @@ impl From<std::io::Error> for Stop {
     }
 }
 
+/// How an interrupted verb is gone on with.
+pub const GO_ON: &str = "run the same command again to continue";
+
 /// How a verb ended.
 pub type Ended = Result<Outcome, Stop>;
 
-/// The exit code of a verb, after a word on stderr when it stopped.
-pub fn code(ended: Ended) -> ExitCode {
+/// The exit code of a verb, after a word on stderr when it stopped: 130 after SIGINT, 143 after SIGTERM.
+pub fn code(ended: Ended, interrupt: &Interrupt) -> ExitCode {
     let outcome = match ended {
+        Err(Stop::Interrupted(said)) => {
+            say(&format!("sketchdb: interrupted: {}", visible(&said)));
+            return ExitCode::from(interrupt.code());
+        }
+        Err(stop) if stop.is_interruption() => {
+            say("sketchdb: interrupted: nothing was changed; run the same command again");
+            return ExitCode::from(interrupt.code());
+        }
         Ok(outcome) => outcome,
         Err(Stop::Output(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => Outcome::Done,
         Err(Stop::Output(error)) => {

@@ -6,9 +6,11 @@ mod sync;
 mod budget;
 mod exit;
 mod compressed;
+mod interrupt;
 mod input;
 mod kept;
 mod open;
+mod stdout;
 mod output;
 mod outputs;
 mod say;
@@ -28,6 +30,7 @@ mod clusters;
 mod dedup;
 mod stats;
 mod verify;
+mod recover;
 mod compact;
 mod rebuild;
 mod merge;
@@ -44,6 +47,9 @@ fn main() -> ExitCode {
         Ok(args) => args,
         Err(code) => return code,
     };
+    let interrupt = &args.common.interrupt;
+    // Where signals cannot be taken over they end the process, which harms nothing that was acknowledged.
+    let _ = if args.verb.ends_in_order() { interrupt.note() } else { interrupt.end_at_once() };
     let ended = match &args.verb {
         Verb::Create(verb) => create::run(verb, &args.common),
         Verb::Add(verb) => add::run(verb, &args.common),
@@ -58,6 +64,7 @@ fn main() -> ExitCode {
         Verb::Dedup(verb) => dedup::run(verb, &args.common),
         Verb::Stats(verb) => stats::run(verb, &args.common),
         Verb::Verify(verb) => verify::run(verb, &args.common),
+        Verb::Recover(verb) => recover::run(verb, &args.common),
         Verb::Compact(verb) => compact::run(verb, &args.common),
         Verb::Rebuild(verb) => rebuild::run(verb, &args.common),
         Verb::Merge(verb) => merge::run(verb, &args.common),
@@ -68,7 +75,7 @@ fn main() -> ExitCode {
     };
     let full = open::met_full_disk(&ended);
     // What went wrong is said first: recovery takes its time, and somebody may end it.
-    let code = exit::code(ended);
+    let code = exit::code(ended, interrupt);
     if let (true, Some(path)) = (full, args.verb.changes()) {
         open::recover(path, &args.common);
     }

@@ -1,11 +1,11 @@
 //! `sketchdb merge`: the documents of databases into another.
 
 use crate::args::{Common, Merge};
-use crate::exit::{Ended, Outcome, Stop};
+use crate::exit::{Ended, GO_ON, Outcome, Stop};
 use crate::open;
 use crate::output::Output;
 use crate::progress::Stages;
-use crate::say::say;
+use crate::say::{grouped, say};
 use serde::Serialize;
 use sketchdb::{Error, Merged};
 use std::path::Path;
@@ -40,16 +40,40 @@ pub fn run(verb: &Merge, common: &Common) -> Ended {
             other => other,
         })?;
     }
+    let mut taken = 0;
+    let mut ended = Ok(());
     for path in &verb.from {
-        let merged =
-            db.merge(&open::reading(path, common)?, &mut |what, done, all| stages.show(what, done, all))?;
-        all.added += merged.added;
-        all.updated += merged.updated;
-        all.kept += merged.kept;
-        all.bounded += merged.bounded;
+        let before = taken;
+        let mut progress = |what: &'static str, done, all| {
+            taken = before + done;
+            stages.show(what, done, all);
+        };
+        let merged = open::reading(path, common).and_then(|from| {
+            common.interrupt.check()?;
+            Ok((db.merge(&from, &mut progress)?, from.documents()))
+        });
+        match merged {
+            Ok((merged, documents)) => {
+                taken = before + documents;
+                all.added += merged.added;
+                all.updated += merged.updated;
+                all.kept += merged.kept;
+                all.bounded += merged.bounded;
+            }
+            Err(stop) => {
+                ended = Err(stop);
+                break;
+            }
+        }
     }
     db.close()?;
     stages.finish();
+    match ended {
+        Err(stop) if stop.is_interruption() => {
+            return Err(Stop::Interrupted(format!("{} documents taken over; {GO_ON}", grouped(taken))));
+        }
+        ended => ended?,
+    }
     tell(common, &all)
 }
 
@@ -61,12 +85,12 @@ fn same_file(a: &Path, b: &Path) -> bool {
 /// What became of the documents of others.
 pub fn tell(common: &Common, merged: &Merged) -> Ended {
     let &Merged { added, updated, kept, bounded } = merged;
-    let mut output = Output::new();
+    let mut output = Output::of_storing();
     match common.json {
         true => output.json(&Line { added, updated, kept, bounded })?,
         false => output.line(&format!("{added} added, {updated} updated, {kept} known already"))?,
     }
-    output.flush()?;
+    output.finish(common)?;
     if bounded > 0 && !common.quiet {
         say(&format!(
             "sketchdb: {bounded} texts were bounded: they share a term with more than 256 others, of which 16 were compared"

@@ -4,14 +4,17 @@ use crate::args::Common;
 use crate::exit::{Ended, Stop};
 use sketchdb::{Database, Error, Options, Params};
 use std::path::Path;
+use std::time::Duration;
 
 /// What the command line says of memory.
 pub fn options(common: &Common) -> Options {
-    Options { memory: common.memory, ..Options::default() }
+    let cancel = common.interrupt.cancel();
+    Options { memory: common.memory, wait: common.wait, cancel, ..Options::default() }
 }
 
-/// Never writes; others may read at the same time.
+/// Others may read at the same time. What a writer that died left behind is recovered first, where that may be written.
 pub fn reading(path: &Path, common: &Common) -> Result<Database, Stop> {
+    recover(path, common);
     Database::open(path, Options { read_only: true, ..options(common) }).map_err(wrong_with(path))
 }
 
@@ -76,8 +79,20 @@ pub fn met_full_disk(ended: &Ended) -> bool {
     matches!(ended, Err(Stop::Failed(error)) if error.is_disk_full())
 }
 
-/// Lets others read a database that a verb had to leave because the disk is full.
+/// Recovers a database whose writer died, or had to leave it because the disk is full, if that can be done now. Else whoever
+/// reads it recovers it in memory, and says what is wrong with it.
 pub fn recover(path: &Path, common: &Common) {
-    // When this fails too, the next verb that writes does it.
-    let _ = Database::recover(path, options(common));
+    let _ = Database::recover(path, Options { wait: Duration::ZERO, ..options(common) });
+}
+
+/// Refuses the path of a new database in a folder that is not there.
+pub fn check_folder(path: &Path) -> Result<(), Error> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    match folder.filter(|folder| !folder.is_dir()) {
+        None => Ok(()),
+        Some(folder) => Err(Error::Invalid {
+            what: folder.display().to_string(),
+            remedy: "no such folder: make it first".into(),
+        }),
+    }
 }

@@ -1,22 +1,51 @@
 //! What goes to stdout: data only, as JSON lines or as text for people.
 
+use crate::args::Common;
 use crate::compressed::Writer;
 use crate::exit::Stop;
+use crate::say::say;
+use crate::stdout::{Lasting, Unprinted};
 use serde::Serialize;
 use sketchdb::{AtomicFile, Error, Interval};
 use std::fs::OpenOptions;
-use std::io::{self, BufWriter, StdoutLock, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 
 /// Buffered stdout.
 pub struct Output {
-    out: BufWriter<StdoutLock<'static>>,
+    out: BufWriter<Box<dyn Write>>,
+    unprinted: Unprinted,
 }
 
 impl Output {
+    /// Of a verb that reads: it ends when stdout is closed.
     pub fn new() -> Self {
-        Output { out: BufWriter::with_capacity(1 << 16, io::stdout().lock()) }
+        Self::of(Box::new(io::stdout().lock()), Unprinted::default())
+    }
+
+    /// Of a verb that stores: it goes on when stdout is closed.
+    pub fn of_storing() -> Self {
+        let unprinted = Unprinted::default();
+        Self::of(Box::new(Lasting::new(&unprinted)), unprinted)
+    }
+
+    fn of(out: Box<dyn Write>, unprinted: Unprinted) -> Self {
+        Output { out: BufWriter::with_capacity(1 << 16, out), unprinted }
+    }
+
+    /// Lines that were not printed because stdout was closed; `None` while it is open.
+    pub fn unprinted(&self) -> Option<u64> {
+        self.unprinted.lines()
+    }
+
+    /// Ends the output of a verb that has stored everything before it prints.
+    pub fn finish(mut self, common: &Common) -> Result<(), Stop> {
+        self.flush()?;
+        if self.unprinted().is_some() && !common.quiet {
+            say("sketchdb: stdout was closed: the result was not printed; everything is stored");
+        }
+        Ok(())
     }
 
     /// One JSON object on a line.
@@ -66,6 +95,11 @@ impl Target {
         }
         let file = AtomicFile::for_place(path)?;
         Ok(Target { out: packed(buffered(file.reopen()?))?, file: Some((file, path.to_owned())) })
+    }
+
+    /// Stdout, which may be closed: then lines are counted that could not be printed.
+    pub fn lasting(unprinted: &Unprinted) -> Self {
+        Target { out: Writer::Plain(buffered(Lasting::new(unprinted))), file: None }
     }
 
     /// A line, which is what `write` writes.

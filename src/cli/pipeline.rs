@@ -7,6 +7,7 @@
 use crate::args::{Common, Inputs};
 use crate::budget::Budget;
 use crate::input::{self, Fields, Piece, Problem, Reading, Tally, Walk};
+use crate::interrupt::Interrupt;
 use crate::kept::{Kept, Spilling};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded, unbounded};
 use sketchdb::{Error, Sketch, Sketcher, Visit};
@@ -80,7 +81,7 @@ struct Chunk<P> {
 }
 
 /// Sketches every document of the inputs, lets `work` make something of each, and hands the results to `take` in order,
-/// until `take` fails. The files in `own` are no documents when they lie below
+/// until `take` fails or a signal comes, which is [`Error::Cancelled`]. The files in `own` are no documents when they lie below
 /// an input directory.
 pub fn run<T: Send, E: From<Error>>(
     inputs: &Inputs,
@@ -111,6 +112,7 @@ pub fn run<T: Send, E: From<Error>>(
         reading: &reading,
         keep_lines: inputs.keep_lines,
         meter,
+        interrupt: &common.interrupt,
         work: &work,
         fresh: sketcher,
         sketcher: sketcher.clone(),
@@ -155,7 +157,7 @@ pub fn run<T: Send, E: From<Error>>(
         drop((pieces, results, room));
         // Not of the scope: it may wait for stdin long after everything else has ended.
         Builder::new().name("read".into()).spawn(move || walker.walk()).map_err(no_thread)?;
-        let ended = in_order(results_out, tokens_in, &budget, &mut take);
+        let ended = in_order(results_out, tokens_in, &budget, &common.interrupt, &mut take);
         drop(going_on);
         budget.close();
         ended
@@ -189,6 +191,7 @@ struct Worker<'a, W> {
     /// Whether a document's JSON line is handed on with it.
     keep_lines: bool,
     meter: &'a Meter,
+    interrupt: &'a Interrupt,
     work: &'a W,
     fresh: &'a Sketcher,
     sketcher: Sketcher,
@@ -218,8 +221,12 @@ impl<T, W: Fn(Sketched) -> T> Worker<'_, W> {
     fn sketch(&mut self, piece: Piece) -> Result<Option<Sketched>, Problem> {
         let counted = !matches!(piece, Piece::File { .. });
         let (sketcher, meter, tally) = (&mut self.sketcher, self.meter, &self.meter.tally);
+        let interrupt = self.interrupt;
         let mut take = |chunk: &[u8]| {
-            sketcher.update(chunk);
+            // Nobody wants the sketch of a long document any more.
+            if interrupt.check().is_ok() {
+                sketcher.update(chunk);
+            }
             if !counted {
                 meter.bytes.fetch_add(chunk.len() as u64, Ordering::Relaxed);
             }
@@ -309,17 +316,20 @@ fn in_order<T, E: From<Error>>(
     results: Receiver<Chunk<Result<Event<T>, Error>>>,
     tokens: Sender<()>,
     budget: &Budget,
+    interrupt: &Interrupt,
     take: &mut impl FnMut(Event<T>) -> Result<(), E>,
 ) -> Result<(), E> {
     let mut early = BTreeMap::new();
     let mut next = 0;
     loop {
+        interrupt.check()?;
         match results.recv_timeout(Duration::from_millis(100)) {
             Ok(chunk) => drop(early.insert(chunk.number, (chunk.bytes, chunk.pieces))),
             Err(RecvTimeoutError::Timeout) => take(Event::Idle)?,
             Err(RecvTimeoutError::Disconnected) => return Ok(()),
         }
         while let Some((bytes, pieces)) = early.remove(&next) {
+            interrupt.check()?;
             next += 1;
             // The walk may have ended: nobody waits for the token then.
             let _ = tokens.try_send(());

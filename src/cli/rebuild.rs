@@ -59,7 +59,7 @@ fn tell(common: &Common, salvaged: &Salvaged) -> Ended {
     let Salvaged { documents, contents, lost_keys, lost_documents, changes_known, .. } = salvaged;
     let (documents, contents) = (*documents, *contents);
     let (lost_documents, changes_known) = (*lost_documents, *changes_known);
-    let mut output = Output::new();
+    let mut output = Output::of_storing();
     if common.json {
         let damaged_file = salvaged.damaged.as_ref().map(|path| path.display().to_string());
         output.json(&Line { documents, contents, lost_keys, lost_documents, changes_known, damaged_file })?;
@@ -75,7 +75,7 @@ fn tell(common: &Common, salvaged: &Salvaged) -> Ended {
             output.line(&format!("{lost_documents} documents lost whose keys are not known"))?;
         }
     }
-    output.flush()?;
+    output.finish(common)?;
     if let (Some(path), false) = (&salvaged.damaged, common.quiet) {
         say(&format!("sketchdb: something is lost; the damaged file is kept as {}", path.display()));
     }

@@ -1,11 +1,11 @@
 //! `sketchdb remove`: documents out, by their keys.
 
 use crate::args::{Common, Remove};
-use crate::exit::{Ended, Outcome, Stop};
-use crate::input::{Place, Problem, bounded_lines, checked, open_file};
+use crate::exit::{Ended, GO_ON, Outcome, Stop};
+use crate::input::{Place, Problem, bounded_lines, checked, open_awaited};
 use crate::open;
 use crate::output::Output;
-use crate::say::say;
+use crate::say::{grouped, say};
 use serde::Serialize;
 use sketchdb::Database;
 use std::io::BufReader;
@@ -25,30 +25,24 @@ struct Line {
 
 pub fn run(verb: &Remove, common: &Common) -> Ended {
     let db = open::writing(&verb.db, common)?;
-    let mut removing = Removing {
-        db: &db,
-        quiet: common.quiet,
-        line: Line::default(),
-        waiting: Vec::new(),
-        unreadable: false,
-    };
-    for key in &verb.keys {
-        removing.take(key.clone())?;
-    }
-    if let Some(file) = &verb.keys_from
-        && let Err(problem) = removing.take_file(file)?
-    {
-        removing.problem(&problem);
-    }
-    removing.remove()?;
+    let mut removing =
+        Removing { db: &db, common, line: Line::default(), waiting: Vec::new(), unreadable: false };
+    let ended = removing.take_all(verb);
     let Removing { line, unreadable, .. } = removing;
     db.close()?;
-    let mut output = Output::new();
+    match ended {
+        Err(stop) if stop.is_interruption() => {
+            let removed = grouped(line.removed);
+            return Err(Stop::Interrupted(format!("{removed} documents removed; {GO_ON}")));
+        }
+        ended => ended?,
+    }
+    let mut output = Output::of_storing();
     match common.json {
         true => output.json(&line)?,
         false => output.line(&format!("{} removed, {} not there", line.removed, line.missing))?,
     }
-    output.flush()?;
+    output.finish(common)?;
     Ok(match (unreadable, line.removed) {
         (true, _) => Outcome::Inputs,
         (false, 0) => Outcome::Nothing,
@@ -58,7 +52,7 @@ pub fn run(verb: &Remove, common: &Common) -> Ended {
 
 struct Removing<'d> {
     db: &'d Database,
-    quiet: bool,
+    common: &'d Common,
     line: Line,
     waiting: Vec<String>,
     /// Whether a key could not be read.
@@ -66,13 +60,24 @@ struct Removing<'d> {
 }
 
 impl Removing<'_> {
+    fn take_all(&mut self, verb: &Remove) -> Result<(), Stop> {
+        verb.keys.iter().try_for_each(|key| self.take(key.clone()))?;
+        if let Some(file) = &verb.keys_from
+            && let Err(problem) = self.take_file(file)?
+        {
+            self.problem(&problem);
+        }
+        self.remove()
+    }
+
     /// A key a line.
     fn take_file(&mut self, file: &str) -> Result<Result<(), Problem>, Stop> {
-        let opened = match open_file(file) {
+        let opened = match open_awaited(file, &self.common.interrupt) {
             Ok(opened) => BufReader::with_capacity(1 << 16, opened),
             Err(problem) => return Ok(Err(problem)),
         };
         for (number, line) in (1..).zip(bounded_lines(opened, MOST_LINE)) {
+            self.common.interrupt.check()?;
             let place = Place { file: file.into(), at: number };
             match line.map(|line| line.whole(MOST_LINE)) {
                 Ok(Ok(line)) => self.take_line(&line, &place)?,
@@ -113,7 +118,7 @@ impl Removing<'_> {
         for (key, removed) in keys.iter().zip(self.db.remove(keys.iter().map(String::as_str))?) {
             self.line.removed += u64::from(removed);
             self.line.missing += u64::from(!removed);
-            if !removed && self.line.missing <= NAMED && !self.quiet {
+            if !removed && self.line.missing <= NAMED && !self.common.quiet {
                 say(&format!("sketchdb: no document {key:?}"));
             }
         }

@@ -30,6 +30,7 @@ struct Place<'a> {
 }
 
 pub fn run(verb: &Verify, common: &Common) -> Ended {
+    open::recover(&verb.db, common);
     let verified = Database::verify_at(&verb.db, open::options(common), verb.deep)
         .map_err(open::wrong_with(&verb.db))?;
     let mut output = Output::new();

@@ -50,13 +50,14 @@ impl Database {
         let length = |disk: &dyn Disk| disk.len().map_err(|error| Error::io("measure the file", error));
         let bytes_before = length(self.disk())?;
         let mut bytes_after = 0;
-        beside::replace(path, |disk| {
-            write(disk.clone())?;
+        let replaced = beside::replace(path, |disk| {
+            write(self.cancel().over(disk.clone()))?;
             bytes_after = length(&*disk)?;
             Ok(())
-        })
+        });
         // This file is to stay as it is: closing it would flush what is in memory, and the disk may be full.
-        .inspect_err(|error| drop(self.commits().fail(error)))?;
+        let replaced = self.cancel().outcome(replaced);
+        replaced.inspect_err(|error| drop(self.commits().fail(error)))?;
         let counters = self.view().counters;
         Ok(Compacted {
             documents: counters.documents,

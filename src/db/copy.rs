@@ -13,6 +13,7 @@ use crate::index::indexing::{Indexed, Indexing};
 use crate::index::term::Address;
 use crate::sketch::{Sample, Signature, Simhash};
 use crate::store::build::Builder;
+use crate::store::cancel::Cancel;
 use crate::store::disk::Disk;
 use crate::store::file::StoreFile;
 use crate::store::postings::IdSet;
@@ -56,10 +57,10 @@ impl Database {
             Source::Sketches => Counters { bounded: 0, ..view.counters },
         };
         write_anew(disk, params, self.file().id(), &before, memory, |builder| {
-            copy_records(&view, params, builder, progress)?;
+            copy_records(&view, params, builder, self.cancel(), progress)?;
             let postings = match source {
                 Source::Stored => Postings::Stored(&view),
-                Source::Sketches => Postings::Sketches(&view),
+                Source::Sketches => Postings::Sketches(&view, self.cancel()),
             };
             Ok(postings)
         })?;
@@ -154,10 +155,11 @@ impl Database {
     }
 }
 
-fn not_closed(disk: &dyn Disk) -> Error {
+/// The error for a file that redb closed in silence, and not in order.
+pub(super) fn not_closed(name: impl std::fmt::Display) -> Error {
     let unknown =
         "something could not be written; look at the room and the health of its disk and run it again";
-    Error::io(format!("close the new file for {}", disk.name()), std::io::Error::other(unknown))
+    Error::io(format!("close {name}"), std::io::Error::other(unknown))
 }
 
 /// Closes a new file, makes it as small as its content and looks at all of it.
@@ -172,11 +174,10 @@ pub(super) fn complete(
     StoreFile::tighten(Box::new(disk.clone()), memory / 2)?;
     progress("verify", 0, 0);
     let options = Options { memory, read_only: true, ..Options::default() };
-    let copy = Database::open_on(disk.clone(), options).map_err(|error| match error {
-        // redb closes in silence, whatever happens.
-        Error::NeedsRecovery(_) => not_closed(&**disk),
-        error => error,
-    })?;
+    let copy = Database::open_on(disk.clone(), options)?;
+    if copy.file().was_recovered() {
+        return Err(not_closed(format!("the new file for {}", disk.name())));
+    }
     let verified = copy.verify(false)?;
     match verified.damage.first() {
         None => Ok(()),
@@ -199,8 +200,8 @@ impl Batch<'_> {
 pub(super) enum Postings<'v> {
     /// The index of another.
     Stored(&'v View),
-    /// The records of another.
-    Sketches(&'v View),
+    /// The records of another, while nobody cancels it.
+    Sketches(&'v View, &'v Cancel),
     /// Postings that were collected while the records came.
     Sorted(Sorter<2>),
 }
@@ -221,7 +222,9 @@ pub(super) fn write_anew<'v>(
     let mut builder = Builder::new(&file, &counters);
     let sorter = match records(&mut builder)? {
         Postings::Stored(view) => return walked(builder, &indexing, view),
-        Postings::Sketches(view) => derived(view, params.keep_sketches, &indexing, memory / 4)?,
+        Postings::Sketches(view, cancel) => {
+            derived(view, params.keep_sketches, &indexing, memory / 4, cancel)?
+        }
         Postings::Sorted(sorter) => sorter,
     };
     let postings =
@@ -248,11 +251,20 @@ fn walked(builder: Builder, indexing: &Indexing, view: &View) -> Result<()> {
 }
 
 /// Every posting of the living records of a view, made from those of their sketches that are kept.
-pub(super) fn derived(view: &View, kept: Kept, indexing: &Indexing, memory: usize) -> Result<Sorter<2>> {
+pub(super) fn derived(
+    view: &View,
+    kept: Kept,
+    indexing: &Indexing,
+    memory: usize,
+    cancel: &Cancel,
+) -> Result<Sorter<2>> {
     let mut sorter = Sorter::new(memory);
-    view.contents_from(0, |id, record| match view.is_alive(ContentId(id)) {
-        true => post_content(indexing, &only(kept, record), |address| sorter.push([address.bits(), id])),
-        false => Ok(()),
+    view.contents_from(0, |id, record| {
+        cancel.check()?;
+        match view.is_alive(ContentId(id)) {
+            true => post_content(indexing, &only(kept, record), |address| sorter.push([address.bits(), id])),
+            false => Ok(()),
+        }
     })?;
     view.living_documents(0, |id, document| {
         sorter.push([Indexing::key(&document.key).bits(), id.0])?;
@@ -293,7 +305,13 @@ fn only(kept: Kept, record: ContentRecord) -> ContentRecord {
 }
 
 /// Copies the living records; of sketches, those that are to be kept.
-fn copy_records(view: &View, params: &Params, builder: &mut Builder, progress: Progress) -> Result<()> {
+fn copy_records(
+    view: &View,
+    params: &Params,
+    builder: &mut Builder,
+    cancel: &Cancel,
+    progress: Progress,
+) -> Result<()> {
     let kept = params.keep_sketches;
     let (mut done, all) = (0, view.counters.contents + view.counters.documents);
     let mut step = || {
@@ -303,6 +321,7 @@ fn copy_records(view: &View, params: &Params, builder: &mut Builder, progress: P
         }
     };
     view.contents_from(0, |id, record| {
+        cancel.check()?;
         let content = ContentId(id);
         if !view.is_alive(content) {
             return Ok(());
@@ -314,6 +333,7 @@ fn copy_records(view: &View, params: &Params, builder: &mut Builder, progress: P
         builder.hold(content, holders)
     })?;
     view.living_documents(0, |id, document| {
+        cancel.check()?;
         step();
         builder.document(id.0, &document.record()).map(|()| true)
     })

@@ -15,25 +15,32 @@ use crate::sketch::Sketcher;
 use crate::sketch::params::SketchParamsId;
 use crate::sketch::portable::hex;
 use crate::store::cache::Cache;
-use crate::store::disk::{Disk, FileDisk};
+use crate::store::cancel::Cancel;
+use crate::store::disk::Disk;
 use crate::store::file::{Birth, KNOWN_ANSWER, StoreFile};
 use crate::store::merging::Merging;
 use crate::store::postings::IdSet;
 use crate::store::remnants::Remnants;
 use crate::store::run::FilterBudget;
 use crate::store::view::View;
+use crate::store::waiting::Patience;
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// What belongs to the process that opens a database, not to the file.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Bytes of memory; 256 MiB by default. [`Shares`] says what they are for.
     pub memory: usize,
-    /// Never write: many processes may read one file at once. A file that its writer did not close is refused.
+    /// Never write: many processes may read one file at once. A file that its writer did not close is read as it was last
+    /// committed: each opening recovers it in memory, until [`Database::recover`] or a writer does so for good.
     pub read_only: bool,
+    /// How long to wait for others to let go of the file; not at all by default.
+    pub wait: Duration,
+    /// Cancels long work of this handle: whatever takes many commits, or writes a file anew.
+    pub cancel: Cancel,
     /// How [`Database::seen_or_add`] adds; everything and durable by default.
     pub adding: AddOptions,
     /// Contents in memory before they become a run, at most 32,768, which is the default. Tests choose fewer, to meet
@@ -42,10 +49,23 @@ pub struct Options {
     pub flush_contents: u64,
 }
 
+impl Options {
+    pub(super) fn patience(&self) -> Patience {
+        Patience { wait: self.wait, cancel: self.cancel.clone() }
+    }
+}
+
 impl Default for Options {
     fn default() -> Self {
         let adding = AddOptions::default();
-        Options { memory: 256 << 20, read_only: false, adding, flush_contents: FLUSH_CONTENTS }
+        Options {
+            memory: 256 << 20,
+            read_only: false,
+            wait: Duration::ZERO,
+            cancel: Cancel::new(),
+            adding,
+            flush_contents: FLUSH_CONTENTS,
+        }
     }
 }
 
@@ -75,6 +95,7 @@ pub struct Database {
     indexing: Indexing,
     read_only: bool,
     memory: usize,
+    cancel: Cancel,
     adding: AddOptions,
     counts: Counts,
     pace: Pace,
@@ -104,30 +125,12 @@ impl Database {
 
     /// Opens a database. A writer that died is recovered from.
     pub fn open(path: impl AsRef<Path>, options: Options) -> Result<Self> {
-        let path = path.as_ref();
+        let (path, patience) = (path.as_ref(), options.patience());
         let disk = match options.read_only {
-            true => FileDisk::open_read_only(path)?,
-            false => FileDisk::open_writable(path)?,
+            true => patience.open_read_only(path)?,
+            false => patience.open_writable(path)?,
         };
-        Self::load(Arc::new(disk), options, path)
-    }
-
-    /// Recovers a database whose last writer did not close it, and does no more: that takes no room which the file does not
-    /// have. Then it can be read.
-    pub fn recover(path: impl AsRef<Path>, options: Options) -> Result<()> {
-        let path = path.as_ref();
-        let readable = || Self::open(path, Options { read_only: true, ..options.clone() }).map(|_| ());
-        match readable() {
-            Err(Error::NeedsRecovery(_)) => {}
-            // What is closed is left alone: it would have to be closed again.
-            outcome => return outcome,
-        }
-        let opened = Self::open(path, Options { read_only: false, ..options.clone() }).map(|db| {
-            // Closing would flush what is in memory.
-            db.commits.fail(&Error::Failed("it was opened to be recovered".into()));
-        });
-        // Whatever opening said: redb may have closed the file.
-        readable().map_err(|error| opened.err().unwrap_or(error))
+        Self::load(Arc::new(disk), options)
     }
 
     /// Makes a new database on a medium of the caller's, which must be empty.
@@ -137,16 +140,16 @@ impl Database {
 
     /// Opens a database on a medium of the caller's.
     pub fn open_on(disk: Arc<dyn Disk>, options: Options) -> Result<Self> {
-        Self::load(disk, options, Path::new("the database"))
+        Self::load(disk, options)
     }
 
-    pub(super) fn load(disk: Arc<dyn Disk>, options: Options, path: &Path) -> Result<Self> {
+    pub(super) fn load(disk: Arc<dyn Disk>, options: Options) -> Result<Self> {
         let shares =
             if options.read_only { Shares::of_reader(options.memory) } else { Shares::of(options.memory) };
         let pages = shares.pages as usize;
-        let file = match options.read_only {
-            true => StoreFile::open_read_only(Box::new(disk.clone()), pages, path)?,
-            false => StoreFile::open_writable(Box::new(disk.clone()), pages)?,
+        let (file, disk) = match options.read_only {
+            true => StoreFile::open_read_only(disk, pages)?,
+            false => (StoreFile::open_writable(Box::new(disk.clone()), pages)?, disk),
         };
         let params = file.params().and_then(|json| Params::from_json(&json));
         let params = params.map_err(|error| error.within("meta row params"))?;
@@ -173,6 +176,7 @@ impl Database {
             indexing,
             read_only: options.read_only,
             memory: options.memory,
+            cancel: options.cancel,
             adding: options.adding,
             counts: Counts::default(),
             pace: Pace::new(options.flush_contents),
@@ -194,6 +198,11 @@ impl Database {
     /// The parameters that the file was made with.
     pub fn params(&self) -> &Params {
         &self.params
+    }
+
+    /// Living documents.
+    pub fn documents(&self) -> u64 {
+        self.view().counters.documents
     }
 
     /// The digest of the parameters that its sketches are made with.
@@ -341,6 +350,10 @@ impl Database {
     /// Bytes that caches may take.
     pub(crate) fn memory(&self) -> usize {
         self.memory
+    }
+
+    pub(crate) fn cancel(&self) -> &Cancel {
+        &self.cancel
     }
 
     pub(crate) fn shared_disk(&self) -> Arc<dyn Disk> {

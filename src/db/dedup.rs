@@ -14,9 +14,9 @@ use super::reader::Reader;
 use crate::error::{Error, Result};
 use crate::id::DocId;
 use crate::sketch::{Interval, Sketch};
-use crate::store::disk::{Disk, FileDisk};
+use crate::store::cancel::Cancel;
+use crate::store::disk::FileDisk;
 use crate::store::sort::Sorter;
-use std::sync::Arc;
 
 /// Which of several documents that are alike is kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -48,6 +48,8 @@ pub struct DedupOptions {
     pub transitive: bool,
     /// Bytes for caches and for sorting.
     pub memory: usize,
+    /// Cancels the work.
+    pub cancel: Cancel,
 }
 
 impl Default for DedupOptions {
@@ -58,6 +60,7 @@ impl Default for DedupOptions {
             accept: None,
             transitive: false,
             memory: 256 << 20,
+            cancel: Cancel::new(),
         }
     }
 }
@@ -183,8 +186,8 @@ impl Dedup {
         let waits = options.transitive || options.keep != Keep::First;
         Ok(Dedup {
             against,
-            kept: temporary(&params, share)?,
-            held: waits.then(|| temporary(&params, share)).transpose()?,
+            kept: temporary(&params, share, &options.cancel)?,
+            held: waits.then(|| temporary(&params, share, &options.cancel)).transpose()?,
             order: Sorter::new(share / 2),
             decided: Sorter::new(share / 2),
             options,
@@ -204,6 +207,11 @@ impl Dedup {
     /// [`Error::Incompatible`](crate::Error::Incompatible), and nothing is decided.
     pub fn push(&mut self, documents: Vec<Document>) -> Result<Vec<Option<Duplicate>>> {
         documents.iter().try_for_each(|document| self.kept.sketch_params().check(document.sketch.params))?;
+        let pushed = self.decide_or_hold(documents);
+        self.options.cancel.outcome(pushed)
+    }
+
+    fn decide_or_hold(&mut self, documents: Vec<Document>) -> Result<Vec<Option<Duplicate>>> {
         let Some(held) = &self.held else {
             return self.decide(documents);
         };
@@ -285,13 +293,17 @@ impl Dedup {
         mut each: impl FnMut(Option<Duplicate>) -> std::result::Result<(), E>,
     ) -> std::result::Result<u64, E> {
         let Some(held) = self.held.take() else { return Ok(self.bounded) };
+        let cancel = self.options.cancel.clone();
         let order = std::mem::replace(&mut self.order, Sorter::new(0)).finish()?;
-        match self.options.transitive {
-            true => self.decide_components(&held, order)?,
-            false => self.decide_in_order(&held, order)?,
-        }
+        let order = order.map(|record| cancel.check().and(record));
+        let decided = match self.options.transitive {
+            true => self.decide_components(&held, order),
+            false => self.decide_in_order(&held, order),
+        };
+        cancel.outcome(decided)?;
         for decision in std::mem::replace(&mut self.decided, Sorter::new(0)).finish()? {
-            each(self.named(&held, decision?)?)?;
+            cancel.check()?;
+            each(cancel.outcome(self.named(&held, decision?))?)?;
         }
         Ok(self.bounded)
     }
@@ -405,10 +417,10 @@ impl Dedup {
 }
 
 /// A database that vanishes with its handle.
-fn temporary(params: &Params, memory: usize) -> Result<Database> {
-    let disk: Arc<dyn Disk> = Arc::new(FileDisk::temporary()?);
-    Database::create_on(disk.clone(), params)?;
-    Database::open_on(disk, Options { memory, ..Options::default() })
+fn temporary(params: &Params, memory: usize, cancel: &Cancel) -> Result<Database> {
+    let disk = cancel.over(FileDisk::temporary()?);
+    let created = Database::create_on(disk.clone(), params);
+    cancel.outcome(created.and_then(|()| Database::open_on(disk, Options { memory, ..Options::default() })))
 }
 
 /// Keys of a collection may come twice: a number before them makes each its own.

@@ -16,6 +16,7 @@ impl Database {
         let mut expired = 0;
         let mut next = Some(0);
         while let Some(first) = next {
+            self.cancel().check()?;
             let (stale, rest) = self.stale(first, before)?;
             next = rest;
             if !stale.is_empty() {

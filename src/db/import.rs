@@ -34,20 +34,24 @@ impl Database {
         options: Options,
         progress: Progress,
     ) -> Result<Merged> {
-        let path = path.as_ref();
+        let (path, cancel) = (path.as_ref(), &options.cancel);
+        let lines = &mut lines.map(|line| {
+            cancel.check().map_err(std::io::Error::other)?;
+            line
+        });
         if !path.exists() {
             let mut merged = Merged::default();
-            beside::create(path, |disk| {
-                merged.added = Self::import_onto(disk, lines, options.memory, progress)?;
+            let created = beside::create(path, |disk| {
+                merged.added = Self::import_onto(cancel.over(disk), lines, options.memory, progress)?;
                 Ok(())
-            })?;
-            return Ok(merged);
+            });
+            return cancel.outcome(created).map(|()| merged);
         }
         let db = Database::open(path, Options { read_only: false, ..options.clone() })?;
-        let imported: Arc<dyn Disk> = Arc::new(FileDisk::temporary()?);
-        Self::import_onto(imported.clone(), lines, options.memory, progress)?;
-        let merged =
-            db.merge(&Database::open_on(imported, Options { read_only: true, ..options })?, progress)?;
+        let imported = cancel.over(FileDisk::temporary()?);
+        cancel.outcome(Self::import_onto(imported.clone(), lines, options.memory, progress))?;
+        let other = Database::open_on(imported, Options { read_only: true, ..options.clone() });
+        let merged = cancel.outcome(other.and_then(|other| db.merge(&other, progress)))?;
         db.close()?;
         Ok(merged)
     }

@@ -26,7 +26,7 @@ impl Database {
     /// Takes over the documents of a database with the same parameters. Of a key that both have, the text that was seen last
     /// stays, of two texts seen at the same time the one with the greater content hash, so that it does not matter which of the
     /// two is merged into the other; the key was first seen at the earlier time of both. Numbers are given anew; what is
-    /// alike across both joins clusters.
+    /// alike across both joins clusters. When this is cancelled, what was taken over stays, and merging again goes on.
     pub fn merge(&self, from: &Database, progress: Progress) -> Result<Merged> {
         self.params().check_same(from.params())?;
         let view = from.view();
@@ -35,6 +35,7 @@ impl Database {
         view.living_documents(0, |_, document| {
             waiting.push(Restored::of(&view, from.sketch_params(), document)?);
             if waiting.len() >= AT_ONCE {
+                self.cancel().check()?;
                 done += waiting.len() as u64;
                 self.take_over(std::mem::take(&mut waiting), &mut merged)?;
                 progress("merge", done, view.counters.documents);

@@ -34,6 +34,7 @@ mod pairs;
 mod copy;
 mod verify;
 mod compact;
+mod recover;
 mod rebuild;
 mod salvage;
 mod restore;

@@ -14,6 +14,7 @@ impl Database {
         keys.iter().try_for_each(|key| check_key(key))?;
         let mut removed = Vec::with_capacity(keys.len());
         for job in jobs(keys) {
+            self.cancel().check()?;
             removed.extend(self.commit(job.len(), false, move |batch| {
                 job.iter().map(|key| batch.remove_key(key)).collect::<Result<Vec<bool>>>()
             })?);

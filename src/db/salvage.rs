@@ -11,7 +11,7 @@ use crate::index::indexing::Indexing;
 use crate::index::term::Term;
 use crate::store::beside;
 use crate::store::build::Builder;
-use crate::store::disk::{Disk, FileDisk};
+use crate::store::disk::Disk;
 use crate::store::document::StoredDocument;
 use crate::store::frame::Kind;
 use crate::store::postings::IdSet;
@@ -56,16 +56,17 @@ impl Database {
     /// in its place.
     pub fn salvage(path: impl AsRef<Path>, options: Options, progress: Progress) -> Result<Salvaged> {
         let path = path.as_ref();
-        let disk: Arc<dyn Disk> = Arc::new(FileDisk::open_writable(path)?);
+        // It is never written to, and all of it is read.
+        let disk = options.cancel.over(options.patience().open_writable(path)?);
         let mut salvaged = Salvaged::default();
-        beside::replace(path, |new| {
-            salvaged = Self::salvage_onto(disk.clone(), new, options.memory, progress)?;
+        let replaced = beside::replace(path, |new| {
+            salvaged = Self::salvage_onto(disk.clone(), options.cancel.over(new), options.memory, progress)?;
             if salvaged.is_lossy() {
                 salvaged.damaged = Some(beside::keep_another_name(path, "damaged")?);
             }
             Ok(())
-        })?;
-        Ok(salvaged)
+        });
+        options.cancel.outcome(replaced).map(|()| salvaged)
     }
 
     /// Writes every whole record of a damaged database to an empty medium.

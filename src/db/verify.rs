@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::id::{ClusterId, ContentId, DocId};
 use crate::index::term::Address;
 use crate::sketch::{EditSignature, Sample};
-use crate::store::disk::{Disk, FileDisk};
+use crate::store::disk::Disk;
 use crate::store::postings::IdSet;
 use crate::store::record::ContentRecord;
 use crate::store::seals;
@@ -84,8 +84,8 @@ impl Database {
     /// Looks at a whole file, also at one that cannot be opened. `deep`: derives the index again and compares.
     pub fn verify_at(path: impl AsRef<Path>, options: Options, deep: bool) -> Result<Verified> {
         let (options, memory) = (Options { read_only: true, ..options }, options.memory);
-        let disk: Arc<dyn Disk> = Arc::new(FileDisk::open_read_only(path.as_ref())?);
-        match Database::load(disk.clone(), options, path.as_ref()) {
+        let disk: Arc<dyn Disk> = Arc::new(options.patience().open_read_only(path.as_ref())?);
+        match Database::load(disk.clone(), options) {
             Ok(db) => db.verify(deep),
             Err(error @ Error::Corrupt { .. }) => {
                 let mut verified = Verified { deep, ..Verified::default() };
@@ -303,7 +303,9 @@ impl Verified {
 
     fn check_derived(&mut self, db: &Database, view: &View) -> Result<()> {
         let mut derived =
-            derived(view, db.params().keep_sketches, db.indexing(), db.memory() / 4)?.finish()?.peekable();
+            derived(view, db.params().keep_sketches, db.indexing(), db.memory() / 4, db.cancel())?
+                .finish()?
+                .peekable();
         let name = |[address, id]: [u64; 2]| format!("posting {address:012x} of {id}");
         let mut last = None;
         view.walk(Address::from_bits(0), |address, id| {

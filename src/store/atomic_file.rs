@@ -112,7 +112,7 @@ fn new_file_permissions(folder: &Path) -> io::Result<Permissions> {
     Ok(probe.as_file().metadata()?.permissions())
 }
 
-fn folder(path: &Path) -> &Path {
+pub(super) fn folder(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),

@@ -93,6 +93,11 @@ impl FileDisk {
         Ok(())
     }
 
+    /// Whether a path still names a file that was opened by it.
+    pub(super) fn is_at(path: &Path, file: &File) -> bool {
+        is_at(path, file).unwrap_or(false)
+    }
+
     /// An error that names the file.
     fn named(&self, error: io::Error) -> io::Error {
         io::Error::new(error.kind(), format!("{}: {error}", self.name))

@@ -12,7 +12,7 @@ use crate::id::DatabaseId;
 use redb::{Database, Durability, ReadTransaction, ReadableDatabase, StorageBackend, WriteTransaction};
 use std::fs::File;
 use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -54,7 +54,7 @@ impl StoreFile {
             return Err(Error::invalid("parameters", format!("they take more than {MOST_COPY} bytes")));
         }
         let sealed = Arc::new(SealedFile::create(disk, birth.id, &params)?);
-        let (redb, _) = open_redb(sealed.clone(), cache, false, Path::new("the new file"))?;
+        let (redb, _) = open_redb(sealed.clone(), cache)?;
         let file = StoreFile { redb, sealed, id: birth.id, recovered: false };
         let transaction = file.begin(true)?;
         {
@@ -86,7 +86,7 @@ impl StoreFile {
     pub fn open_writable(disk: Box<dyn Disk>, cache: usize) -> Result<Self> {
         let (sealed, superblock) = SealedFile::open(disk)?;
         let sealed = Arc::new(sealed);
-        let (mut redb, walked) = open_redb(sealed.clone(), cache, false, Path::new("the database"))?;
+        let (mut redb, walked) = open_redb(sealed.clone(), cache)?;
         let recovered = walked || sealed.is_unclean();
         if recovered {
             // What the last writer was writing may be torn. Nothing reaches it: redb has read all that its last commit
@@ -100,25 +100,30 @@ impl StoreFile {
     }
 
     /// Opens what may be damaged, without ever writing to its disk, recovering it in memory.
-    pub fn open_damaged(disk: Box<dyn Disk>, cache: usize, path: &Path) -> Result<Self> {
+    pub fn open_damaged(disk: Box<dyn Disk>, cache: usize) -> Result<Self> {
         let overlay = Overlay::over(disk).map_err(|error| Error::io("read the database file", error))?;
         let (sealed, superblock) = SealedFile::open(Box::new(overlay))?;
         let sealed = Arc::new(sealed);
-        let (redb, recovered) = open_redb(sealed.clone(), cache, false, path)?;
+        let (redb, recovered) = open_redb(sealed.clone(), cache)?;
         Ok(StoreFile { redb, sealed, id: superblock.id, recovered })
     }
 
-    /// Opens a database without ever writing to its disk.
-    pub fn open_read_only(disk: Box<dyn Disk>, cache: usize, path: &Path) -> Result<Self> {
-        let overlay = Overlay::over(disk).map_err(|error| Error::io("read the database file", error))?;
-        let (sealed, superblock) = SealedFile::open(Box::new(overlay))?;
-        // redb may have nothing to repair and yet free pages may be torn.
-        if sealed.is_unclean() {
-            return Err(Error::NeedsRecovery(PathBuf::from(path)));
+    /// Opens a database without ever writing to its disk, and gives what its pages are to be read from. One that its last
+    /// writer did not close is recovered in memory, as much of it as the last, unfinished commit wrote.
+    pub fn open_read_only(disk: Arc<dyn Disk>, cache: usize) -> Result<(Self, Arc<dyn Disk>)> {
+        let overlay = Overlay::over(Box::new(disk.clone()));
+        let overlay = Arc::new(overlay.map_err(|error| Error::io("read the database file", error))?);
+        let file = Self::open_writable(Box::new(overlay.clone()), cache)?;
+        if !file.recovered {
+            return Ok((file, disk));
         }
-        let sealed = Arc::new(sealed);
-        let (redb, recovered) = open_redb(sealed.clone(), cache, true, path)?;
-        Ok(StoreFile { redb, sealed, id: superblock.id, recovered })
+        file.write_seals()?;
+        Ok((file, overlay))
+    }
+
+    /// Whether the last writer did not close the file on a disk.
+    pub fn is_unclosed(disk: Box<dyn Disk>) -> Result<bool> {
+        SealedFile::open(disk).map(|(sealed, _)| sealed.is_unclean())
     }
 
     pub fn id(&self) -> DatabaseId {
@@ -214,26 +219,15 @@ impl StorageBackend for Backend {
 }
 
 /// Opens redb's database, and tells whether it had to be recovered.
-fn open_redb(
-    sealed: Arc<SealedFile>,
-    cache: usize,
-    read_only: bool,
-    path: &Path,
-) -> Result<(Database, bool)> {
+fn open_redb(sealed: Arc<SealedFile>, cache: usize) -> Result<(Database, bool)> {
     let recovered = Arc::new(AtomicBool::new(false));
     let mut builder = Database::builder();
     builder.set_cache_size(cache);
     let noted = recovered.clone();
-    builder.set_repair_callback(move |repair| {
-        noted.store(true, Ordering::Relaxed);
-        if read_only {
-            repair.abort();
-        }
-    });
+    builder.set_repair_callback(move |_| noted.store(true, Ordering::Relaxed));
     let opened =
         builder.create_with_backend(Backend(sealed.clone())).map_err(redb::Error::from).map_err(|error| {
             match error {
-                redb::Error::RepairAborted => Error::NeedsRecovery(PathBuf::from(path)),
                 redb::Error::Corrupted(what) if what.contains("truncated") => {
                     Error::corrupt(sealed.end(), what)
                 }

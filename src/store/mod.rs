@@ -8,6 +8,7 @@ pub(crate) mod temporary;
 pub(crate) mod stale;
 pub(crate) mod atomic_file;
 pub(crate) mod disk;
+pub(crate) mod cancel;
 pub(crate) mod overlay;
 pub(crate) mod pages;
 pub(crate) mod seals;
@@ -21,6 +22,7 @@ pub(crate) mod clusters;
 pub(crate) mod cache;
 pub(crate) mod run;
 pub(crate) mod beside;
+pub(crate) mod waiting;
 pub(crate) mod file;
 pub(crate) mod strays;
 pub(crate) mod document;
@@ -41,5 +43,6 @@ pub(crate) mod golden;
 
 #[doc(hidden)]
 pub use atomic_file::AtomicFile;
+pub use cancel::Cancel;
 pub use disk::{Disk, FileDisk};
 pub use file::is_database;

@@ -10,7 +10,6 @@ use crate::error::Result;
 use redb::ReadableTable;
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::Path;
 use std::sync::Arc;
 
 /// The tables that are not frames, as far as redb can read them.
@@ -37,7 +36,7 @@ impl Remains {
 
     /// Reads until something cannot be read: redb reads nothing more after that.
     fn read(&mut self, disk: Arc<dyn Disk>, cache: usize) -> Result<()> {
-        let file = StoreFile::open_damaged(Box::new(disk), cache, Path::new("the damaged file"))?;
+        let file = StoreFile::open_damaged(Box::new(disk), cache)?;
         let counters = Counters::decode(&file.meta(COUNTERS)?)?;
         counters.check()?;
         self.counters = Some(counters);

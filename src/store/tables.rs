@@ -121,7 +121,7 @@ mod tests {
         StoreFile::create_at(&path, Birth { id: DatabaseId(1), params: b"", known_answer: b"" })
             .expect("a new file");
         let disk = FileDisk::open_read_only(&path).expect("the file");
-        let file = StoreFile::open_read_only(Box::new(disk), 1 << 20, &path).expect("the file");
+        let (file, _) = StoreFile::open_read_only(std::sync::Arc::new(disk), 1 << 20).expect("the file");
         let snapshot = file.snapshot().expect("a snapshot");
         let made: BTreeSet<String> =
             snapshot.list_tables().expect("its tables").map(|table| table.name().to_owned()).collect();

@@ -183,7 +183,7 @@ fn a_failing_system_is_5() {
 }
 
 #[test]
-fn a_locked_database_or_one_to_recover_is_6() {
+fn a_locked_database_is_6() {
     let shell = Shell::new();
     shell.database("db", &[("a", "text")]);
     shell.write("a.txt", "text");
@@ -195,12 +195,11 @@ fn a_locked_database_or_one_to_recover_is_6() {
     }
     shell.run(&["query", "db", "missing.txt"]).exits(6);
     db.add("b", text(&mut Draw::new(1), 20)).unwrap();
-    std::fs::copy(shell.path("db"), shell.path("killed")).unwrap();
     drop(db);
-    shell.run(&["get", "killed", "b"]).exits(6).gives_nothing().says("not closed cleanly");
-    shell.run(&["add", "killed", "a.txt"]).exits(0);
-    shell.run(&["get", "killed", "b"]).exits(0);
-    let reader = Database::open(shell.path("db"), Options { read_only: true, ..Options::default() }).unwrap();
+    // A process that another test starts may hold the lock until it has begun.
+    let wait = std::time::Duration::from_secs(60);
+    let options = Options { read_only: true, wait, ..Options::default() };
+    let reader = Database::open(shell.path("db"), options).unwrap();
     shell.run(&["get", "db", "b"]).exits(0);
     shell.run(&["add", "db", "a.txt"]).exits(6);
     drop(reader);

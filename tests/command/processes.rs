@@ -126,10 +126,7 @@ fn the_lock_goes_with_the_process_that_holds_it() {
     let mut writer = Holder::new(&shell, &["add", "db"]);
     assert_eq!(writer.answer("c", TEXT)["verdict"], "exact");
     writer.dies();
-    for args in &READING[..8] {
-        let recovers = "db was not closed cleanly: any verb that writes recovers it";
-        shell.run(args).exits(6).gives_nothing().says(recovers);
-    }
+    shell.run(&["get", "db", "c"]).exits(0);
     let mut next = Holder::new(&shell, &["add", "db"]);
     assert_eq!(next.answer("d", TEXT)["of"], "a");
     is_told(shell.run(&["get", "db", "c"]));

@@ -10,7 +10,7 @@ use std::time::Duration;
 const PATIENCE: Duration = Duration::from_secs(120);
 
 fn start(shell: &Shell, args: &[&str]) -> Child {
-    let mut command = shell.command(&[&["--json", "--memory", "4M", "add", "db"], args].concat());
+    let mut command = shell.command(&[&["--json", "--memory", "4M"], args].concat());
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap()
 }
 
@@ -27,7 +27,7 @@ fn patiently<T: Send + 'static>(child: &mut Child, run: impl FnOnce() -> T + Sen
 #[test]
 fn the_beginning_of_a_long_line_holds_up_no_verdict() {
     let shell = Shell::new();
-    let mut child = start(&shell, &["-", "--format", "jsonl"]);
+    let mut child = start(&shell, &["add", "db", "-", "--format", "jsonl"]);
     let (mut stdin, stdout) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
     let begun = format!("{{\"id\":\"a\",\"text\":\"one\"}}\n{{\"text\":\"{}", "word ".repeat(200_000));
     stdin.write_all(begun.as_bytes()).unwrap();
@@ -46,8 +46,8 @@ fn a_command_that_is_over_waits_for_no_input() {
     for (format, begun) in
         [("jsonl", ""), ("jsonl", "{\"text\":\""), ("jsonl", &line), ("text", ""), ("text", &words)]
     {
-        let _ = std::fs::remove_file(shell.path("db"));
-        let mut child = start(&shell, &["a.txt", "-", "--format", format]);
+        // A verb that reads is over when nobody listens.
+        let mut child = start(&shell, &["sketch", "a.txt", "-", "--format", format]);
         drop(child.stdout.take());
         let mut stdin = child.stdin.take().unwrap();
         // Nobody reads it when the command is quick to end.

@@ -80,18 +80,85 @@ fn head(shell: &Shell, args: &[&str]) -> (Option<i32>, String) {
 fn a_broken_pipe_ends_the_command_quietly() {
     let shell = Shell::new();
     shell.write("in.jsonl", many_lines(40_000));
+    shell.run(&["--quiet", "add", "db", "in.jsonl"]).exits(0);
     for args in [
-        &["--json", "add", "db", "in.jsonl"][..],
-        &["--json", "query", "db", "in.jsonl", "--self"],
+        &["--json", "query", "db", "in.jsonl", "--self"][..],
         &["query", "db", "in.jsonl", "--self"],
+        &["export", "db"],
+        &["sketch", "in.jsonl"],
+        &["dedup", "in.jsonl"],
     ] {
         let (code, err) = head(&shell, args);
         assert_eq!((code, err.as_str()), (Some(0), ""), "{args:?}");
     }
-    // What was told is there, and the file is whole.
-    shell.run(&["get", "db", "0"]).exits(0);
-    shell.run(&["--quiet", "add", "db", "in.jsonl"]).exits(0);
-    assert_eq!(shell.json(&["stats", "db"])[0]["documents"], 40_000);
+}
+
+#[test]
+fn a_broken_pipe_ends_the_printing_and_never_the_storing() {
+    let shell = Shell::new();
+    shell.write("in.jsonl", many_lines(40_000));
+    for (args, quiet) in [
+        (&["--json", "add", "db0", "in.jsonl"][..], false),
+        (&["add", "db1", "in.jsonl"], false),
+        (&["add", "db2", "in.jsonl", "--quiet"], true),
+    ] {
+        let (code, err) = head(&shell, args);
+        assert_eq!(code, Some(0), "{args:?}: {err}");
+        let said = err.lines().find_map(|line| line.strip_prefix("sketchdb: stdout was closed: "));
+        let count =
+            said.map(|said| said.strip_suffix(" verdicts were not printed; their documents are stored"));
+        assert_eq!(said.is_none(), quiet, "{args:?}: {err}");
+        let count: Option<u64> = count.map(|count| count.unwrap().replace(',', "").parse().unwrap());
+        // A pipe holds some lines that nobody reads.
+        assert!(count.is_none_or(|count| (30_000..40_000).contains(&count)), "{count:?}");
+        assert_eq!(
+            shell.json(&["stats", args[if quiet { 1 } else { args.len() - 2 }]])[0]["documents"],
+            40_000
+        );
+    }
+    shell.run(&["--quiet", "add", "other", "in.jsonl"]).exits(0);
+    let export = shell.run(&["export", "other"]).exits(0).out;
+    shell.write("lines", export);
+    shell.write("keys", "0\n1\n");
+    for (args, code) in [
+        (&["import", "new", "lines"][..], 0),
+        (&["merge", "db0", "other"], 0),
+        (&["remove", "db0", "5"], 0),
+        (&["remove", "db0", "--keys-from", "missing"], 3),
+        (&["remove", "db0", "none"], 1),
+        (&["expire", "db0", "--unseen-for", "1d"], 0),
+        (&["compact", "db0"], 0),
+        (&["rebuild", "db0"], 0),
+    ] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let mut command = shell.command(args);
+        let output = command.stdout(writer).stderr(Stdio::piped()).output().unwrap();
+        let err = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{args:?}: {err}");
+        assert!(
+            err.contains("stdout was closed: the result was not printed; everything is stored"),
+            "{args:?}: {err}"
+        );
+    }
+    assert_eq!(shell.json(&["stats", "new"])[0]["documents"], 40_000);
+    assert_eq!(shell.json(&["stats", "db0"])[0]["documents"], 39_999);
+}
+
+#[test]
+fn dedup_writes_its_files_whoever_reads_what_is_kept() {
+    let shell = Shell::new();
+    shell.write("in.jsonl", many_lines(20_000).repeat(2));
+    shell.run(&["--quiet", "dedup", "in.jsonl", "--removed", "all.jsonl"]).exits(0);
+    for keep in ["first", "longest"] {
+        let (code, err) = head(&shell, &["dedup", "in.jsonl", "--removed", "removed.jsonl", "--keep", keep]);
+        assert_eq!(code, Some(0), "{err}");
+        assert!(
+            err.contains("stdout was closed: ") && err.contains(" kept documents were not printed"),
+            "{err}"
+        );
+        assert_eq!(shell.bytes("removed.jsonl"), shell.bytes("all.jsonl"), "--keep {keep}");
+    }
 }
 
 #[test]

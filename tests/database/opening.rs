@@ -119,14 +119,26 @@ fn one_writer_or_many_readers() {
 }
 
 #[test]
-fn a_file_whose_writer_was_killed_is_recovered_by_a_writer_only() {
+fn a_file_whose_writer_was_killed_is_recovered_in_memory_by_a_reader_and_for_good_by_a_writer() {
     let place = Place::new();
     let db = place.open();
     db.add("a", "one two three four five six").unwrap();
     let image = place.file("image.sketchdb");
     std::fs::copy(place.path(), &image).unwrap();
     drop(db);
-    assert!(matches!(Database::open(&image, read_only()), Err(Error::NeedsRecovery(path)) if path == image));
+    let before = std::fs::read(&image).unwrap();
+    let readers = [0, 1].map(|_| Database::open(&image, read_only()).unwrap());
+    for reader in &readers {
+        assert!(reader.get("a").unwrap().is_some());
+        assert_eq!(reader.verify(true).unwrap().damage, []);
+    }
+    assert!(matches!(Database::recover(&image, Options::default()), Err(Error::Locked(_))));
+    drop(readers);
+    assert_eq!(std::fs::read(&image).unwrap(), before, "readers write nothing");
+    assert!(Database::recover(&image, Options::default()).unwrap());
+    assert_ne!(std::fs::read(&image).unwrap(), before);
+    assert!(!Database::recover(&image, Options::default()).unwrap(), "nothing is left to recover");
+    std::fs::write(&image, before).unwrap();
     Database::open(&image, Options::default()).unwrap().close().unwrap();
-    assert!(Database::open(&image, read_only()).unwrap().get("a").unwrap().is_some());
+    assert!(!Database::recover(&image, Options::default()).unwrap());
 }

@@ -2,26 +2,28 @@
 
 mod inputs;
 mod measuring;
+mod parse;
 mod values;
 
 pub use inputs::{Format, Inputs};
 pub use measuring::Measuring;
+pub use parse::parse;
 pub use values::time;
 
 use crate::creation::{Creation, HEADING};
+use crate::interrupt::Interrupt;
 use clap::error::ErrorKind;
-use clap::{Args, CommandFactory, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand};
 use measuring::{AcceptArg, By, PAIRS_THRESHOLD, PairsBy};
-use sketchdb::{Accept, AddOptions, DedupOptions, Params, Policy, Result};
+use sketchdb::{Accept, AddOptions, Cancel, DedupOptions, Params, Policy, Result};
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 use std::time::Duration;
-use values::{KeepArg, clock, duration, size};
+use values::{KeepArg, clock, duration, seconds, size};
 
 /// A persistent near-duplicate database for text.
 ///
 /// Exit codes: 0 done, 1 nothing found, 2 wrong usage, 3 some inputs unreadable, 4 database damaged or incompatible,
-/// 5 system failure, 6 database locked.
+/// 5 system failure, 6 database locked, 130 interrupted (SIGINT), 143 terminated (SIGTERM).
 #[derive(Debug, Parser)]
 #[command(name = "sketchdb", version, max_term_width = 110)]
 pub struct Cli {
@@ -40,12 +42,18 @@ pub struct Common {
     /// Memory for caches, for example 512M or 2G
     #[arg(long, global = true, value_name = "SIZE", default_value = "256M", value_parser = size)]
     pub memory: usize,
+    /// Wait this long for other processes to let go of the database
+    #[arg(long, global = true, value_name = "SECONDS", default_value = "0", value_parser = seconds)]
+    pub wait: Duration,
     /// No progress, no summary, no warnings on stderr
     #[arg(long, global = true)]
     pub quiet: bool,
     /// One JSON object a line on stdout
     #[arg(long, global = true)]
     pub json: bool,
+    /// Whether a signal asked the verb to end.
+    #[arg(skip)]
+    pub interrupt: Interrupt,
 }
 
 impl Common {
@@ -59,7 +67,7 @@ impl Common {
 pub enum Verb {
     /// Make a new, empty database
     Create(Create),
-    /// Store documents, one verdict each; makes the database when there is none
+    /// Store documents, one verdict each; the first that is stored makes the database when there is none
     Add(Add),
     /// Find stored documents that are alike; stores nothing
     Query(QueryArgs),
@@ -83,6 +91,8 @@ pub enum Verb {
     Stats(StatsArgs),
     /// Check a whole file
     Verify(Verify),
+    /// Recover a database whose last writer did not close it; every other verb does so too
+    Recover(OfDatabase),
     /// Drop what is dead: a file as small as its content
     Compact(OfDatabase),
     /// Make every index and the clusters again from the sketches, with other parameters; or save what is whole of a damaged file
@@ -100,6 +110,11 @@ pub enum Verb {
 }
 
 impl Verb {
+    /// Whether it stores something: then a signal lets it end in order.
+    pub fn ends_in_order(&self) -> bool {
+        self.changes().is_some() || matches!(self, Verb::Create(_) | Verb::Dedup(_))
+    }
+
     /// The database that is changed where it is.
     pub fn changes(&self) -> Option<&Path> {
         match self {
@@ -115,7 +130,7 @@ impl Verb {
     }
 
     /// What is wrong with the files that are named, and the verb.
-    fn refuses_files(&self) -> Option<(&'static str, ErrorKind, &'static str)> {
+    pub(super) fn refuses_files(&self) -> Option<(&'static str, ErrorKind, &'static str)> {
         let (name, made, inputs) = match self {
             Verb::Create(verb) => ("create", Some(&verb.db), None),
             Verb::Import(verb) => ("import", Some(&verb.db), None),
@@ -414,10 +429,11 @@ pub struct DedupArgs {
 
 impl DedupArgs {
     /// How documents are compared.
-    pub fn options(&self, memory: usize) -> DedupOptions {
+    pub fn options(&self, memory: usize, cancel: Cancel) -> DedupOptions {
         let keep = self.keep.into();
         let accept = self.accept.map(Accept::from);
-        DedupOptions { keep, contained: self.contained, accept, transitive: self.transitive, memory }
+        let DedupArgs { contained, transitive, .. } = *self;
+        DedupOptions { keep, contained, accept, transitive, memory, cancel }
     }
 
     /// The inputs, each document with its line and, when it matters, its time.
@@ -426,34 +442,4 @@ impl DedupArgs {
         let outputs = [&self.output, &self.removed].into_iter().flatten().cloned().collect();
         Inputs { keep_lines: true, time_field, outputs, ..self.inputs.clone() }
     }
-}
-
-/// A kernel that nobody has.
-fn refuses_kernel() -> Option<clap::Error> {
-    let kernel = std::env::var_os("SKETCHDB_KERNEL")?.to_string_lossy().into_owned();
-    let kernels = sketchdb::Sketcher::KERNELS;
-    let known = kernels.contains(&kernel.as_str());
-    let what = || format!("SKETCHDB_KERNEL={kernel}: {}", kernels.join(", "));
-    (!known).then(|| Cli::command().error(ErrorKind::InvalidValue, what()))
-}
-
-/// An error with the usage of a verb.
-fn wrong_use((verb, kind, what): (&str, ErrorKind, &str)) -> clap::Error {
-    let mut command = Cli::command();
-    command.build();
-    command.find_subcommand_mut(verb).expect("a verb of the command").error(kind, what)
-}
-
-/// The command line, or the exit code after a word on it.
-pub fn parse() -> std::result::Result<Cli, ExitCode> {
-    let parsed = Cli::try_parse().and_then(|cli| {
-        match cli.verb.refuses_files().map(wrong_use).or_else(refuses_kernel) {
-            Some(error) => Err(error),
-            None => Ok(cli),
-        }
-    });
-    parsed.map_err(|error| {
-        drop(error.print());
-        ExitCode::from(if error.use_stderr() { 2 } else { 0 })
-    })
 }

@@ -50,6 +50,12 @@ pub fn duration(text: &str) -> std::result::Result<Duration, String> {
     humantime::parse_duration(text).map_err(|_| "a duration such as 30d or 12h".into())
 }
 
+/// Seconds: 10, 0.5.
+pub fn seconds(text: &str) -> std::result::Result<Duration, String> {
+    let seconds = text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    seconds.ok_or_else(|| "a number of seconds such as 10 or 0.5".into())
+}
+
 /// Times: RFC 3339 or Unix seconds.
 pub fn time(text: &str) -> std::result::Result<u64, String> {
     if let Ok(seconds) = text.parse() {

@@ -22,6 +22,7 @@ pub use tally::Tally;
 pub use walk::{Walk, overwritten};
 
 use crate::compressed;
+use crate::interrupt::Interrupt;
 use crate::say::visible;
 use sketchdb::web::{self, Extraction, MediaType};
 use sketchdb::{Error, Visit};
@@ -209,6 +210,11 @@ pub fn open_file(path: &str) -> Result<Box<dyn io::Read + Send>, Problem> {
     }
     let opened = File::open(path).and_then(|file| compressed::reader(path.as_ref(), file));
     opened.map_err(|error| Problem::new(path, error))
+}
+
+/// As [`open_file`], for a verb that must hear of a signal while it waits for stdin.
+pub fn open_awaited(path: &str, interrupt: &Interrupt) -> Result<Box<dyn io::Read + Send>, Problem> {
+    if path == "-" { Ok(Box::new(interrupt.stdin())) } else { open_file(path) }
 }
 
 /// The text of one file, decompressed as its name says, handed to `take` in chunks: how many ill-formed sequences were

@@ -50,8 +50,10 @@ pub struct Walk<'a> {
     /// Bytes of a line that are held in memory; a longer one is read as it comes.
     pub(super) held: usize,
     /// Device and inode of each database of the command itself: none is a document.
-    own: Vec<((u64, u64), PathBuf)>,
-    /// Those of each file that will be replaced.
+    own: Vec<(u64, u64)>,
+    /// Those of its databases that are not there yet.
+    unmade: Vec<PathBuf>,
+    /// Device and inode of each file that will be replaced.
     outputs: Vec<((u64, u64), PathBuf)>,
     pub(super) sink: &'a mut dyn FnMut(Option<Piece>, bool) -> bool,
     /// Bytes of input read by the walk itself.
@@ -71,8 +73,22 @@ impl<'a> Walk<'a> {
         stopped: Receiver<()>,
         sink: &'a mut dyn FnMut(Option<Piece>, bool) -> bool,
     ) -> Self {
-        let (own, outputs) = (identities(own), identities(&inputs.outputs));
-        Walk { format: inputs.format, held, own, outputs, sink, read, tally, stopped }
+        let (own, unmade) = (Vec::new(), own.to_vec());
+        let outputs = identities(&inputs.outputs);
+        Walk { format: inputs.format, held, own, unmade, outputs, sink, read, tally, stopped }
+    }
+
+    /// Whether a file is one of the command itself, which may have been made since the walk began.
+    fn is_own(&mut self, file: &Metadata) -> bool {
+        let own = &mut self.own;
+        self.unmade.retain(|path| match std::fs::metadata(path) {
+            Ok(made) => {
+                own.push(identity(&made));
+                false
+            }
+            Err(_) => true,
+        });
+        own.contains(&identity(file))
     }
 
     /// All pieces of one input; whether more are wanted.
@@ -178,7 +194,7 @@ impl<'a> Walk<'a> {
                 return self.refuse(error);
             }
             let wanted = match file {
-                Ok(metadata) if self.own.iter().any(|(own, _)| *own == identity(&metadata)) => true,
+                Ok(metadata) if self.is_own(&metadata) => true,
                 Ok(metadata) if metadata.is_file() => match entry.path().to_str() {
                     Some(key) => self.file(entry.path(), key.to_owned(), metadata.len()),
                     None => self.problem(entry.path().display(), "a name that is not UTF-8 cannot be a key"),

@@ -185,7 +185,6 @@ fn check_error(error: &Error) {
         Error::Corrupt { .. }
             | Error::Incompatible { .. }
             | Error::Version { .. }
-            | Error::NeedsRecovery(_)
             | Error::Failed(_)
     );
     assert!(damage, "{error:?}");
