@@ -13,7 +13,7 @@ use std::ops::ControlFlow;
 const SHOWN: usize = 10;
 
 pub fn run(verb: &ClustersArgs, common: &Common) -> Ended {
-    let db = open::reading(&verb.db, common)?;
+    let db = open::reading_clusters(&verb.db, common)?;
     let mut output = Output::new();
     if let Some(key) = &verb.of {
         let Some(cluster) = db.cluster_of(key)? else {

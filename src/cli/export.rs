@@ -7,7 +7,7 @@ use crate::output::Output;
 use crate::progress::Stages;
 
 pub fn run(verb: &OfDatabase, common: &Common) -> Ended {
-    let db = open::reading(&verb.db, common)?;
+    let db = open::reading_clusters(&verb.db, common)?;
     let (mut output, mut stages) = (Output::new(), Stages::new(common));
     db.export(&mut |what, done, all| stages.show(what, done, all), |line| {
         output.text(line)?;

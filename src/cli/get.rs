@@ -20,7 +20,7 @@ struct Line<'a> {
 }
 
 pub fn run(verb: &Get, common: &Common) -> Ended {
-    let db = open::reading(&verb.db, common)?;
+    let db = open::reading_clusters(&verb.db, common)?;
     let Some(stored) = db.get(&verb.key)? else {
         if !common.quiet {
             say(&format!("sketchdb: no document {:?}", verb.key));

@@ -18,6 +18,15 @@ pub fn reading(path: &Path, common: &Common) -> Result<Database, Stop> {
     Database::open(path, Options { read_only: true, ..options(common) }).map_err(wrong_with(path))
 }
 
+/// To read clusters too. Those that lost a member are formed anew in the file, where that may be written, and not once by
+/// each who reads them.
+pub fn reading_clusters(path: &Path, common: &Common) -> Result<Database, Stop> {
+    recover(path, common);
+    // Where it cannot be done now, the reader does it for itself, and says what is wrong.
+    let _ = Database::form_unformed_at(path, Options { wait: Duration::ZERO, ..options(common) });
+    reading(path, common)
+}
+
 /// Alone.
 pub fn writing(path: &Path, common: &Common) -> Result<Database, Stop> {
     Database::open(path, options(common)).map_err(wrong_with(path))

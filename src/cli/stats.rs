@@ -26,7 +26,7 @@ struct Shingle {
 const TOLD: usize = 20;
 
 pub fn run(verb: &StatsArgs, common: &Common) -> Ended {
-    let db = open::reading(&verb.db, common)?;
+    let db = open::reading_clusters(&verb.db, common)?;
     let stats = db.stats()?;
     let shingles = verb.common.map(|share| db.common_shingles(share)).transpose()?;
     let shingles = shingles.map(|common| commonest_first(common.shingles()));

@@ -2,7 +2,7 @@
 
 use super::batch::Batch;
 use super::clustering;
-use super::database::Database;
+use super::database::{Database, Options};
 use super::keep::Likeness;
 use super::measures::measure;
 use super::params::{ClusterRule, Params};
@@ -10,10 +10,13 @@ use super::reader::Reader;
 use crate::error::Result;
 use crate::id::{ClusterId, ContentId, DocId};
 use crate::sketch::{Overlap, Sample, Sketch};
+use crate::store::disk::FileDisk;
 use crate::store::postings::IdSet;
 use crate::store::view::View;
+use crate::store::waiting::Recovering;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
+use std::path::Path;
 use std::sync::Arc;
 
 /// Members of the clusters that are formed anew in one commit, unless one alone has more.
@@ -85,9 +88,24 @@ impl Database {
     }
 
     /// Clusters that lost a member. Each is formed anew when it is next read: in the file, by a handle that may write, else
-    /// for as long as the handle is open.
+    /// for as long as nothing is written.
     pub fn unformed_clusters(&self) -> u64 {
         self.view().marks.dirty.len()
+    }
+
+    /// Forms every cluster anew that lost a member, in a file that nobody has open, so that no reader has to: whether there was
+    /// one. Readers that start meanwhile wait for it.
+    pub fn form_unformed_at(path: impl AsRef<Path>, options: Options) -> Result<bool> {
+        let path = path.as_ref();
+        let reading = Options { read_only: true, ..options.clone() };
+        if Database::open(path, reading)?.unformed_clusters() == 0 {
+            return Ok(false);
+        }
+        let _others_wait = Recovering::begin(path, &options.cancel)?;
+        let db = Database::load(Arc::new(FileDisk::open_writable(path)?), options)?;
+        db.form_dirty()?;
+        db.close()?;
+        Ok(true)
     }
 
     /// The cluster of a document, `None` when there is no such document.
@@ -255,6 +273,13 @@ fn living(view: &View, mut members: IdSet) -> IdSet {
     members
 }
 
+/// What clusters that lost a member fell apart into, as a view has them.
+#[derive(Debug, Default)]
+pub(crate) struct Formed {
+    view: u64,
+    groups: BTreeMap<ClusterId, Vec<(ClusterId, IdSet)>>,
+}
+
 /// The clusters that the living members of a stored one are: itself, unless it lost a member.
 pub(super) fn groups(
     db: &Database,
@@ -266,9 +291,12 @@ pub(super) fn groups(
     if !view.marks.dirty.contains(cluster.0) {
         return Ok(vec![(cluster, alive)]);
     }
-    // Whoever may write forms it anew in the file. A reader has but one view: what it formed once stands.
+    // Nothing of this is written: a verb that may write forms it anew in the file. What is formed stands for as long as the view.
     let mut formed = db.formed();
-    if let Some(groups) = formed.get(&cluster).filter(|_| db.is_read_only()) {
+    if formed.view != view.number() {
+        *formed = Formed { view: view.number(), groups: BTreeMap::new() };
+    }
+    if let Some(groups) = formed.groups.get(&cluster) {
         return Ok(groups.clone());
     }
     let mut batch = Batch::new(view, db.params(), db.indexing(), false);
@@ -278,9 +306,7 @@ pub(super) fn groups(
         groups.entry(batch.cluster(ContentId(member))?).or_default().insert(member);
     }
     let groups: Vec<(ClusterId, IdSet)> = groups.into_iter().collect();
-    if db.is_read_only() {
-        formed.insert(cluster, groups.clone());
-    }
+    formed.groups.insert(cluster, groups.clone());
     Ok(groups)
 }
 

@@ -55,9 +55,9 @@ impl Database {
             bytes_after = length(&*disk)?;
             Ok(())
         });
-        // This file is to stay as it is: closing it would flush what is in memory, and the disk may be full.
-        let replaced = self.cancel().outcome(replaced);
-        replaced.inspect_err(|error| drop(self.commits().fail(error)))?;
+        // Whether the other has its place or the disk is full: this file is to stay as it is.
+        self.abandon();
+        self.cancel().outcome(replaced)?;
         let counters = self.view().counters;
         Ok(Compacted {
             documents: counters.documents,

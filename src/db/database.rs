@@ -2,13 +2,14 @@
 
 use super::activity::Counts;
 use super::add::{AddOptions, Added, Document, Policy, check_key};
+use super::clusters::Formed;
 use super::copy::post_content;
 use super::evidence::Acceptance;
 use super::params::Params;
 use super::shares::Shares;
 use super::writer::{Begun, Commits, FLUSH_CONTENTS, GROUP, PATIENCE, Pace, Writer};
 use crate::error::{Error, Result};
-use crate::id::{ClusterId, DatabaseId};
+use crate::id::DatabaseId;
 use crate::index::indexing::Indexing;
 use crate::index::memtable::{Memtable, packed};
 use crate::sketch::Sketcher;
@@ -19,13 +20,12 @@ use crate::store::cancel::Cancel;
 use crate::store::disk::Disk;
 use crate::store::file::{Birth, KNOWN_ANSWER, StoreFile};
 use crate::store::merging::Merging;
-use crate::store::postings::IdSet;
 use crate::store::remnants::Remnants;
 use crate::store::run::FilterBudget;
 use crate::store::view::View;
 use crate::store::waiting::Patience;
-use std::collections::HashMap;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
@@ -103,8 +103,9 @@ pub struct Database {
     commits: Commits,
     filters: Arc<FilterBudget>,
     sketchers: Mutex<Vec<Sketcher>>,
-    /// What clusters that lost a member fell apart into, under a reader.
-    formed: Mutex<HashMap<ClusterId, Vec<(ClusterId, IdSet)>>>,
+    formed: Mutex<Formed>,
+    /// Whether closing leaves the file as it is.
+    abandoned: AtomicBool,
     prototype: Sketcher,
     disk: Arc<dyn Disk>,
     // Last: the file closes after everything that reads it is gone.
@@ -185,6 +186,7 @@ impl Database {
             filters,
             sketchers: Mutex::default(),
             formed: Mutex::default(),
+            abandoned: AtomicBool::new(false),
             disk,
             file,
         };
@@ -310,7 +312,12 @@ impl Database {
         *self.view.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(view);
     }
 
-    pub(super) fn formed(&self) -> MutexGuard<'_, HashMap<ClusterId, Vec<(ClusterId, IdSet)>>> {
+    /// Has closing leave the file as it is: nothing in memory is flushed.
+    pub(super) fn abandon(&self) {
+        self.abandoned.store(true, Ordering::Relaxed);
+    }
+
+    pub(super) fn formed(&self) -> MutexGuard<'_, Formed> {
         self.formed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -455,7 +462,8 @@ fn replay(view: &View, indexing: &Indexing) -> Result<Memtable> {
 
 impl Drop for Database {
     fn drop(&mut self) {
-        if !self.read_only && self.commits.usable().is_ok() && !std::thread::panicking() {
+        let settles = !self.read_only && !self.abandoned.load(Ordering::Relaxed);
+        if settles && self.commits.usable().is_ok() && !std::thread::panicking() {
             // Nothing is lost when this fails: the next one to open the file does the work.
             let _ = self.settle();
         }

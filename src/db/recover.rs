@@ -2,7 +2,7 @@
 
 use super::copy::not_closed;
 use super::database::{Database, Options};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::store::disk::FileDisk;
 use crate::store::file::StoreFile;
 use crate::store::waiting::{Patience, Recovering};
@@ -31,10 +31,7 @@ fn recover_once(path: &Path, options: &Options, patience: &Patience) -> Result<b
     }
     let disk = Arc::new(FileDisk::open_writable(path)?);
     let options = Options { read_only: false, ..options.clone() };
-    let opened = Database::load(disk, options).map(|db| {
-        // Closing would flush what is in memory.
-        db.commits().fail(&Error::Failed("it was opened to be recovered".into()));
-    });
+    let opened = Database::load(disk, options).map(|db| db.abandon());
     // The outcome of opening does not tell: redb closes in silence, and may have done so after a failure.
     match StoreFile::is_unclosed(Box::new(FileDisk::open_read_only(path)?))? {
         false => Ok(true),

@@ -133,9 +133,6 @@ impl Database {
 
     /// The state of the database. Reads every page in use to measure them.
     pub fn stats(&self) -> Result<Stats> {
-        if !self.is_read_only() {
-            self.form_dirty()?;
-        }
         let view = self.view();
         let bands = self.params().bands()?;
         let runs = || view.runs.iter().map(|run| &*run.run);

@@ -139,6 +139,11 @@ impl View {
         self.prefixes
     }
 
+    /// A number that no other view of the file has.
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
     /// Reads the record of a content that was given out.
     pub fn content<T>(&self, id: ContentId, read: impl FnOnce(ContentRecord) -> Result<T>) -> Result<T> {
         self.content_if_there(id, read)?.ok_or_else(|| missing(Kind::Contents, id.0))

@@ -3,6 +3,7 @@
 use crate::common::texts::{Draw, edited, text};
 use crate::run::{Ran, Shell, plain};
 use crate::stock::{assert_fields, stock};
+use sketchdb::{Database, Options};
 use std::collections::{BTreeMap, BTreeSet};
 
 fn shell(options: &[&str]) -> Shell {
@@ -138,4 +139,34 @@ fn people_see_their_first_members() {
     shell.stocked("db", &documents, &[]);
     let out = shell.run(&["clusters", "db"]).exits(0).out;
     assert!(out.starts_with("cluster 0: 14 documents") && out.contains("and 4 more"), "{out}");
+}
+
+#[test]
+fn a_cluster_that_lost_a_member_is_formed_once() {
+    let shell = Shell::new();
+    let draw = &mut Draw::new(77);
+    let whole = text(draw, 200);
+    let edits: Vec<String> = (0..6).map(|_| edited(draw, &whole, 2)).collect();
+    for verb in [&["get", "db", "k1"][..], &["clusters", "db"], &["stats", "db"], &["export", "db"]] {
+        let _ = std::fs::remove_file(shell.path("db"));
+        let documents: Vec<(String, &String)> =
+            edits.iter().enumerate().map(|(n, t)| (format!("k{n}"), t)).collect();
+        let documents: Vec<(&str, &str)> = documents.iter().map(|(k, t)| (k.as_str(), t.as_str())).collect();
+        shell.database("db", &documents);
+        shell.run(&["remove", "db", "k3"]).exits(0);
+        let unformed = || {
+            let options = Options { read_only: true, ..Options::default() };
+            Database::open(shell.path("db"), options).unwrap().unformed_clusters()
+        };
+        assert_eq!(unformed(), 1, "{verb:?}");
+        // Who may only read gets the same.
+        let reader =
+            Database::open(shell.path("db"), Options { read_only: true, ..Options::default() }).unwrap();
+        let meanwhile = shell.run(verb).exits(0).out;
+        assert_eq!(unformed(), 1, "{verb:?}");
+        drop(reader);
+        assert!(shell.run(verb).exits(0).out == meanwhile || verb[0] == "stats", "{verb:?}");
+        assert_eq!(unformed(), 0, "{verb:?}");
+        assert!(shell.run(verb).exits(0).out == meanwhile || verb[0] == "stats", "{verb:?}");
+    }
 }

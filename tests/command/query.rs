@@ -145,7 +145,7 @@ fn distances_count_bits() {
     let zero = query(&shell, &first, "--by hamming --threshold 0").exits(0);
     assert_eq!(zero.column("match")[0], "a");
     let exact = |bits: &String| bits == "0";
-    assert!(zero.column("hamming").iter().all(exact) && zero.json().len() > 1, "{zero:?}");
+    assert!(zero.column("hamming").iter().all(exact), "{zero:?}");
     let near = query(&shell, &format!("{first} more"), "--by hamming").exits(0);
     assert_eq!(
         (near.column("match")[0].as_str(), near.column("found_by")[0].as_str()),

@@ -83,7 +83,6 @@ pub fn sets(seed: u64) -> Vec<Params> {
                 edit: edit.at(set).parse::<EditParams>().unwrap(),
                 html: serde_json::from_value(html.at(set).into()).unwrap(),
                 seed: seeds.at(set),
-                ..SketchParams::default()
             },
             threshold: threshold.at(set),
             recall: recall.at(set),

@@ -138,7 +138,7 @@ fn verifying_names_who_holds_what_he_does_not() {
         (|of| set_holders(of, 0, &[2]), "document 0", "content 0 does not know it"),
         (
             // The largest number there is, and no time.
-            |of| put(of, AMENDMENTS, 0, &[&[253][..], &[255; 8], &[0, 0]].concat()),
+            |of| put(of, AMENDMENTS, 0, &[&[253][..], &[255; 8], &[0; 3]].concat()),
             "document 0",
             "content 18446744073709551615 does not know it",
         ),

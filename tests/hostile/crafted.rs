@@ -286,7 +286,7 @@ fn records_and_counters_that_cannot_be_are_told() {
             ("contents beyond a memtable", |of| count(of, |counters| counters[1] += 1 << 20)),
             ("fewer documents alive", |of| count(of, |counters| counters[6] = 1)),
             ("fewer contents alive", |of| count(of, |counters| counters[7] = 1)),
-            ("counters cut short", |of| count(of, |counters| counters.truncate(11))),
+            ("counters cut short", |of| count(of, |counters| counters.truncate(10))),
             ("no counters", |of| remove(of, META, "counters")),
             ("no parameters", |of| remove(of, META, "params")),
             ("no known answer", |of| remove(of, META, "known_answer")),
