@@ -62,6 +62,10 @@ fn a_directory_is_an_invalid_argument_and_nothing_is_missing() {
     let folder = tempfile::tempdir().unwrap();
     assert!(refusals(folder.path()).iter().all(|error| matches!(error, Error::Invalid { .. })));
     assert!(refusals(&folder.path().join("no")).iter().all(|error| matches!(error, Error::Missing(_))));
+    let link = folder.path().join("link");
+    std::os::unix::fs::symlink("nowhere", &link).unwrap();
+    let dangling = refusals(&link);
+    assert!(dangling.iter().all(|error| error.to_string().contains("links to a file that is not there")));
 }
 
 #[test]

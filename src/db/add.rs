@@ -149,6 +149,20 @@ pub(crate) fn check_key(key: &str) -> Result<()> {
     }
 }
 
+/// The last second of the year 9999. What lies beyond is milliseconds, or a clock gone wrong, and would never expire.
+pub(crate) const LAST_TIME: u64 = 253_402_300_799;
+
+/// Times are seconds since 1970 up to the year 9999.
+pub(crate) fn check_time(seen_at: Option<u64>) -> Result<()> {
+    match seen_at.filter(|&time| time > LAST_TIME) {
+        None => Ok(()),
+        Some(time) => Err(Error::invalid(
+            format!("time {time}"),
+            format!("times are seconds since 1970, at most {LAST_TIME} (the year 9999)"),
+        )),
+    }
+}
+
 /// Another document, and how alike it is.
 #[derive(Clone, Copy, Debug)]
 struct Other {

@@ -1,7 +1,7 @@
 //! The handle: opening and closing a database, and what its verbs share.
 
 use super::activity::Counts;
-use super::add::{AddOptions, Added, Document, Policy, check_key};
+use super::add::{AddOptions, Added, Document, Policy, check_key, check_time};
 use super::clusters::Formed;
 use super::copy::post_content;
 use super::evidence::Acceptance;
@@ -263,6 +263,7 @@ impl Database {
         self.view().counters.check_room()?;
         documents.iter().try_for_each(|document| {
             self.sketch_params.check(document.sketch.params)?;
+            check_time(document.seen_at)?;
             check_key(&document.key)
         })?;
         self.add_checked(documents, options, Acceptance::default())

@@ -1,6 +1,6 @@
 //! `see`: pages that were seen again, of which nobody has the text.
 
-use super::add::{AddOptions, Added, Document, check_key};
+use super::add::{AddOptions, Added, Document, check_key, check_time};
 use super::batch::Batch;
 use super::database::{Database, jobs};
 use super::evidence::Acceptance;
@@ -56,6 +56,7 @@ impl Database {
             .iter()
             .flat_map(|visit| visit.of.iter().chain([&visit.key]))
             .try_for_each(|key| check_key(key))?;
+        visits.iter().try_for_each(|visit| check_time(visit.seen_at))?;
         let begin = |job: Vec<Visit>| {
             self.begin(job.len(), false, options.durability, move |batch| {
                 job.into_iter().map(|visit| batch.visit(visit, options)).collect()

@@ -150,6 +150,9 @@ fn allocate(file: &File, from: u64, to: u64) -> io::Result<()> {
 
 fn failed(path: &Path, error: io::Error) -> Error {
     match error.kind() {
+        io::ErrorKind::NotFound if path.is_symlink() => {
+            Error::invalid(path.display(), "it links to a file that is not there: remove the link")
+        }
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Error::Missing(path.to_owned()),
         _ => Error::io(format!("open {}", path.display()), error),
     }

@@ -36,6 +36,8 @@ fn times_are_rfc3339_or_unix_seconds() {
         "1.5",
         "1969-12-31T00:00:00Z",
         "99999999999999999999",
+        "253402300800",
+        "1769860800000",
     ] {
         shell.run(&["add", "db", "0.txt", "--seen-at", wrong]).exits(2).gives_nothing();
     }

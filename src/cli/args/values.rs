@@ -56,10 +56,16 @@ pub fn seconds(text: &str) -> std::result::Result<Duration, String> {
     seconds.ok_or_else(|| "a number of seconds such as 10 or 0.5".into())
 }
 
+/// The last second of the year 9999.
+const LAST_TIME: u64 = 253_402_300_799;
+
 /// Times: RFC 3339 or Unix seconds.
 pub fn time(text: &str) -> std::result::Result<u64, String> {
     if let Ok(seconds) = text.parse() {
-        return Ok(seconds);
+        return match seconds > LAST_TIME {
+            true => Err("a time before the year 10000, in seconds and not in milliseconds".into()),
+            false => Ok(seconds),
+        };
     }
     let wrong = || "a time such as 2026-01-31T12:00:00Z or 1769860800".to_string();
     let (local, east) = split_offset(text).ok_or_else(wrong)?;
