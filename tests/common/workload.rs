@@ -192,7 +192,7 @@ fn additions(
     documents: usize,
 ) -> Vec<Addition> {
     let marker =
-        Addition { key: format!("step {number}"), text: in_units(params, &text(rng)), seen_at: 1 << 40 };
+        Addition { key: format!("step {number}"), text: in_units(params, &text(rng)), seen_at: 200_000_000_000 };
     let mut additions = vec![marker];
     while additions.len() < documents {
         let (key, text) = next(rng, earlier, number * documents + additions.len());

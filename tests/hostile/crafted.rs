@@ -263,15 +263,15 @@ fn records_and_counters_that_cannot_be_are_told() {
                 let (_, frame) = rows(of, DOCUMENTS).remove(1);
                 put(of, DOCUMENTS, 1 << 30, &frame);
             }),
-            ("amendments of nobody", |of| put(of, AMENDMENTS, 1 << 40, &[1, 0])),
+            ("amendments of nobody", |of| put(of, AMENDMENTS, 1 << 40, &[1, 0, 0, 0])),
             ("an amendment of one who was removed", |of| {
                 let removed = of.open_table(MARKS).unwrap().get((2, 0)).unwrap().unwrap().value().to_vec();
                 let first = roaring::RoaringBitmap::deserialize_from(&removed[..]).unwrap().min().unwrap();
-                put(of, AMENDMENTS, u64::from(first), &[1, 0]);
+                put(of, AMENDMENTS, u64::from(first), &[1, 0, 0, 0]);
             }),
             ("an amendment to a content never given", |of| {
                 let (key, _) = rows(of, AMENDMENTS).remove(0);
-                put(of, AMENDMENTS, key, &record(&[1 << 40, 0]));
+                put(of, AMENDMENTS, key, &record(&[1 << 40, 0, 0, 0]));
             }),
             ("an amendment cut short", |of| {
                 let (key, row) = rows(of, AMENDMENTS).remove(0);
