@@ -76,7 +76,6 @@ fn frame(bytes: &[u8]) {
     assert_eq!(length, bytes.len());
     parsed.check().expect("a sealed frame");
     let Ok(records) = parsed.records().collect::<Result<Vec<(u64, &[u8])>>>() else { return };
-    assert_eq!(records.len(), parsed.len());
     if !records.windows(2).all(|pair| pair[0].0 < pair[1].0) {
         return;
     }
@@ -151,8 +150,7 @@ fn bitmap(bytes: &[u8]) {
 fn superblock(bytes: &[u8]) {
     let (page, _) = split::<4096>(bytes);
     if let Ok(superblock) = Superblock::decode(&page) {
-        let copy = Superblock::copy(&page);
-        assert!(superblock.version == 0 || copy.is_some_and(|copy| superblock.encode(copy) == page));
+        assert!(Superblock::copy(&page).is_some_and(|copy| superblock.encode(copy) == page));
     }
 }
 
@@ -309,7 +307,6 @@ fn sample(bytes: &[u8]) {
             let shares = [overlap.resemblance(), overlap.containment(), overlap.contained()];
             assert!(shares.into_iter().flatten().all(|share| (0.0..=1.0).contains(&share)), "{overlap:?}");
             let _ = (overlap.resemblance_interval(), overlap.containment_interval(), overlap.distance());
-            assert!(sample.union(other, 16).values().len() <= 16);
         }
     }
 }

@@ -250,6 +250,9 @@ impl SealedFile {
         if there < PAGE && sector_holds(&page, u64::MAX) {
             return Err(Error::corrupt(end(len), "it was cut off"));
         }
+        if (OLD_MAGIC.len()..MAGIC.len()).contains(&there) && MAGIC.starts_with(&page[..there]) {
+            return Err(Error::corrupt(end(len), "it was cut off"));
+        }
         let superblock = Superblock::decode(&page)?;
         // A file cut to nothing would look new to redb.
         if logical_len(len) == 0 || !len.is_multiple_of(PAGE as u64) {

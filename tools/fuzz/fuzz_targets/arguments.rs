@@ -1,11 +1,13 @@
 //! The small parsers of arguments: sizes, times, durations, shingles, measures; what they take is written and taken again.
 #![no_main]
-#![allow(dead_code)]
+#![allow(dead_code, unused_imports)]
 
 #[path = "../../../src/cli/args/mod.rs"]
 mod args;
 #[path = "../../../src/cli/creation.rs"]
 mod creation;
+#[path = "../../../src/cli/interrupt.rs"]
+mod interrupt;
 #[path = "../../../src/cli/say.rs"]
 mod say;
 

@@ -10,6 +10,8 @@ mod compressed;
 mod creation;
 #[path = "../../../src/cli/input/mod.rs"]
 mod input;
+#[path = "../../../src/cli/interrupt.rs"]
+mod interrupt;
 #[path = "../../../src/cli/say.rs"]
 mod say;
 
