@@ -106,7 +106,9 @@ fn a_text_that_begins_with_the_name_is_no_database() {
 #[test]
 fn a_file_without_all_of_its_pages_is_corrupt() {
     let bytes = empty_database();
-    for len in [8, 9, 11, 12, 4095, 4096, 8192, 8193, 12_288, bytes.len() / 2, bytes.len() - 4096, bytes.len() - 1] {
+    for len in
+        [8, 9, 11, 12, 4095, 4096, 8192, 8193, 12_288, bytes.len() / 2, bytes.len() - 4096, bytes.len() - 1]
+    {
         for error in refusals_of(&bytes[..len]) {
             assert!(matches!(error, Error::Corrupt { .. }), "{len} bytes: {error:?}");
         }

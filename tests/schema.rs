@@ -192,7 +192,8 @@ fn what_is_written_anew_and_what_is_broken_is_told_as_the_schema_says() {
     let damaged = checked(|_| "verify".into(), &damaged).remove(0);
     assert_eq!((damaged["ok"].clone(), damaged["intact_contents"].clone()), (json!(false), json!(0)));
     assert_ne!(damaged["damage"], json!([]));
-    let saved = lines_of("salvage", folder, "rebuild", &["db", "--salvage"]).remove(0);
+    let saved = stdout_of(3, folder, &["--json", "--quiet", "rebuild", "db", "--salvage"]);
+    let saved = checked(|_| "salvage".into(), &saved).remove(0);
     assert_eq!(saved["lost_keys"].as_array().map(Vec::len), Some(6), "{saved}");
 }
 

@@ -31,6 +31,7 @@ struct Line<'a> {
     containment_low: Option<f64>,
     containment_high: Option<f64>,
     values: Option<u64>,
+    bounded: bool,
 }
 
 pub fn run(verb: &Add, common: &Common) -> Ended {
@@ -261,6 +262,7 @@ impl Adding<'_> {
                 containment_low: low(added.containment_interval),
                 containment_high: high(added.containment_interval),
                 values: added.values,
+                bounded: added.bounded,
             })?;
         } else {
             let of = match (added.of.as_deref().map(visible), added.containment) {

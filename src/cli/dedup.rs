@@ -47,9 +47,13 @@ pub fn run(verb: &DedupArgs, common: &Common) -> Ended {
         kept: match (&verb.output, &verb.removed) {
             // What is removed is written to the end, whoever reads the rest.
             (None, Some(_)) => Target::lasting(&unprinted),
-            (output, _) => Target::new(output.as_deref())?,
+            (output, _) => Target::new(output.as_deref(), &common.interrupt)?,
         },
-        removed: verb.removed.as_deref().map(|path| Target::new(Some(path))).transpose()?,
+        removed: verb
+            .removed
+            .as_deref()
+            .map(|path| Target::new(Some(path), &common.interrupt))
+            .transpose()?,
         progress: Progress::new(common, Some(&verb.inputs)),
         waiting: Vec::new(),
         lines: Vec::new(),

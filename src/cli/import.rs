@@ -23,6 +23,7 @@ pub fn run(verb: &Import, common: &Common) -> Ended {
     let reader = match opened {
         Ok(reader) => BufReader::with_capacity(1 << 16, reader),
         Err(problem) => {
+            common.interrupt.check()?;
             say(&format!("sketchdb: {problem}"));
             return Ok(Outcome::Inputs);
         }

@@ -48,6 +48,7 @@ fn main() -> ExitCode {
         Err(code) => return code,
     };
     let interrupt = &args.common.interrupt;
+    let _ = interrupt::let_writes_fail();
     // Where signals cannot be taken over they end the process, which harms nothing that was acknowledged.
     let _ = if args.verb.ends_in_order() { interrupt.note() } else { interrupt.end_at_once() };
     let ended = match &args.verb {

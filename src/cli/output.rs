@@ -3,6 +3,7 @@
 use crate::args::Common;
 use crate::compressed::Writer;
 use crate::exit::Stop;
+use crate::interrupt::Interrupt;
 use crate::say::say;
 use crate::stdout::{Lasting, Unprinted};
 use serde::Serialize;
@@ -83,14 +84,16 @@ pub struct Target {
 
 impl Target {
     /// A file, or stdout. What is no plain file, as a pipe, is written to at once.
-    pub fn new(path: Option<&Path>) -> Result<Self, Error> {
+    pub fn new(path: Option<&Path>, interrupt: &Interrupt) -> Result<Self, Error> {
         let Some(path) = path else {
             return Ok(Target { out: Writer::Plain(buffered(io::stdout().lock())), file: None });
         };
         let failed = |source| Error::Io { doing: format!("write {}", path.display()), source };
         let packed = |out| Writer::new(path, out).map_err(failed);
         if std::fs::metadata(path).is_ok_and(|there| !there.is_file()) {
-            let opened = OpenOptions::new().write(true).open(path).map_err(failed)?;
+            let opened = interrupt.open(path, OpenOptions::new().write(true));
+            interrupt.check()?;
+            let opened = opened.map_err(failed)?;
             return Ok(Target { out: packed(buffered(opened))?, file: None });
         }
         let file = AtomicFile::for_place(path)?;

@@ -10,7 +10,7 @@ use crate::progress::Progress;
 use crate::say::visible;
 use crate::table::Table;
 use serde::Serialize;
-use sketchdb::{Answer, Database, Error, PortableSketch, Query};
+use sketchdb::{Answer, Database, Error, Measure, PortableSketch, Query};
 use std::io::BufReader;
 use std::path::Path;
 
@@ -79,8 +79,12 @@ pub fn run(verb: &QueryArgs, common: &Common) -> Ended {
         bounded: 0,
     };
     if let Some(recall) = trial.expected_recall {
+        let by_parts = match by {
+            Measure::Any(_) => " by resemblance; of parts in much larger texts fewer",
+            _ => "",
+        };
         telling.progress.warn(&format!(
-            "the index was not made for this threshold: about {:.1} % of the pairs at it are found",
+            "the index was not made for this threshold: about {:.1} % of the pairs at it are found{by_parts}",
             100.0 * recall
         ));
     }

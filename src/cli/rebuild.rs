@@ -15,7 +15,7 @@ struct Line<'a> {
     documents: u64,
     contents: u64,
     lost_keys: &'a [String],
-    lost_documents: u64,
+    lost_documents: Option<u64>,
     changes_known: bool,
     damaged_file: Option<String>,
 }
@@ -71,8 +71,10 @@ fn tell(common: &Common, salvaged: &Salvaged) -> Ended {
         for key in lost_keys {
             output.line(&format!("  {}", visible(key)))?;
         }
-        if lost_documents > 0 {
-            output.line(&format!("{lost_documents} documents lost whose keys are not known"))?;
+        match lost_documents {
+            Some(0) => {}
+            Some(lost) => output.line(&format!("{lost} documents lost whose keys are not known"))?,
+            None => output.line("how many documents are lost whose keys are not known cannot be told")?,
         }
     }
     output.finish(common)?;
@@ -90,5 +92,5 @@ fn tell(common: &Common, salvaged: &Salvaged) -> Ended {
             "sketchdb: what changed since documents were added is not known: they are as first added, and removed ones are back",
         );
     }
-    Ok(Outcome::Done)
+    Ok(if salvaged.is_lossy() { Outcome::Inputs } else { Outcome::Done })
 }

@@ -65,6 +65,7 @@ impl Removing<'_> {
         if let Some(file) = &verb.keys_from
             && let Err(problem) = self.take_file(file)?
         {
+            self.common.interrupt.check()?;
             self.problem(&problem);
         }
         self.remove()
@@ -89,11 +90,12 @@ impl Removing<'_> {
     }
 
     fn take_line(&mut self, line: &[u8], place: &Place) -> Result<(), Stop> {
-        let key = String::from_utf8_lossy(line).into_owned();
-        if key.is_empty() {
+        if line.is_empty() {
             return Ok(());
         }
-        match checked(key, place) {
+        // Another document may have the key that ill-formed bytes would be replaced by.
+        let key = std::str::from_utf8(line).map_err(|_| Problem::new(place, "a key that is not UTF-8"));
+        match key.and_then(|key| checked(key.to_owned(), place)) {
             Ok(key) => self.take(key),
             Err(problem) => {
                 self.problem(&problem);

@@ -32,8 +32,8 @@ pub struct Salvaged {
     /// Keys whose record is there and whose text's sketches are lost: add those texts again.
     pub lost_keys: Vec<String>,
     /// Documents whose record is lost too: their keys are not known. At most so many; what was removed and compacted away
-    /// cannot be told from them.
-    pub lost_documents: u64,
+    /// cannot be told from them. `None` when it cannot be told, because the changes are not known.
+    pub lost_documents: Option<u64>,
     /// Whether what changed since documents were added could be read: new texts, last-seen times, removals. Without it,
     /// documents are as they were first added, and removed ones are back.
     pub changes_known: bool,
@@ -47,7 +47,10 @@ pub struct Salvaged {
 impl Salvaged {
     /// Whether anything is lost.
     pub fn is_lossy(&self) -> bool {
-        !self.lost_keys.is_empty() || self.lost_documents > 0 || self.passed_over > 0 || !self.changes_known
+        !self.lost_keys.is_empty()
+            || self.lost_documents != Some(0)
+            || self.passed_over > 0
+            || !self.changes_known
     }
 }
 
@@ -83,6 +86,9 @@ impl Database {
         let before = Counters { epoch: found.frames.epoch, bounded: 0, ..counted };
         write_anew(&disk, &found.params, found.id, &before, memory, |builder| salvaging.copy(builder))?;
         let salvaged = salvaging.salvaged;
+        if salvaged.documents == 0 && salvaged.lost_keys.is_empty() && salvaged.lost_documents != Some(0) {
+            return Err(Error::Lost("no document in it is whole".into()));
+        }
         let copy = Database::open_on(disk.clone(), Options { memory, ..Options::default() })?;
         copy.form_clusters(progress)?;
         complete(copy, &disk, memory, progress)?;
@@ -164,7 +170,8 @@ impl Salvaging<'_> {
         let given = self.remains.counters().map_or(0, |counters| counters.documents);
         self.salvaged.documents = documents;
         self.salvaged.contents = builder.counters.contents;
-        self.salvaged.lost_documents = given.saturating_sub(documents + lost_keys.len() as u64);
+        let lost = given.saturating_sub(documents + lost_keys.len() as u64);
+        self.salvaged.lost_documents = self.remains.is_whole().then_some(lost);
         self.salvaged.lost_keys = lost_keys;
         Ok(Postings::Sorted(postings))
     }

@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use std::ffi::OsStr;
 use std::fs::{File, Metadata, Permissions};
 use std::io;
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
@@ -22,6 +22,8 @@ pub struct AtomicFile {
     place: PathBuf,
     /// Those that the file has in its place.
     permissions: Permissions,
+    /// User and group of the file that is replaced.
+    owner: Option<(u32, u32)>,
 }
 
 impl AtomicFile {
@@ -31,19 +33,19 @@ impl AtomicFile {
         let place = path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let folder = folder(&place);
         let made = (|| {
-            let permissions = match std::fs::metadata(&place) {
-                Ok(before) => before.permissions(),
-                Err(_) => new_file_permissions(folder)?,
+            let (permissions, owner) = match std::fs::metadata(&place) {
+                Ok(before) => (before.permissions(), Some((before.uid(), before.gid()))),
+                Err(_) => (new_file_permissions(folder)?, None),
             };
-            Ok((permissions, locked(folder)?))
+            Ok((permissions, owner, locked(folder)?))
         })();
-        let (permissions, temporary) = made.map_err(|error: io::Error| match error.kind() {
+        let (permissions, owner, temporary) = made.map_err(|error: io::Error| match error.kind() {
             io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
                 Error::invalid(folder.display(), "no such folder: make it first")
             }
             _ => failed(path, error),
         })?;
-        Ok(AtomicFile { temporary, place, permissions })
+        Ok(AtomicFile { temporary, place, permissions, owner })
     }
 
     /// Whether a name in a folder is kept for such files.
@@ -80,7 +82,11 @@ impl AtomicFile {
 
     fn complete(self) -> Result<(NamedTempFile, PathBuf)> {
         self.sync()?;
-        let AtomicFile { temporary, place, permissions } = self;
+        let AtomicFile { temporary, place, permissions, owner } = self;
+        if let Some((user, group)) = owner {
+            // Only root may give a file away; whoever else could replace it owns it, or may write to its folder.
+            let _ = fchown(temporary.as_file(), Some(user), Some(group));
+        }
         temporary.as_file().set_permissions(permissions).map_err(|error| failed(&place, error))?;
         Ok((temporary, place))
     }

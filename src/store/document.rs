@@ -39,12 +39,11 @@ impl Times {
         Times { last_seen: self.last_seen.max(time), ..self }
     }
 
-    /// Seen with another text, which it holds from then on. One that was seen later with the text before has had that until
-    /// then.
+    /// Seen with another text, which it holds from then on. When it was seen later with the text before, nobody knows when
+    /// that changed.
     pub fn updated(self, time: Option<u64>) -> Self {
-        let last_seen = self.last_seen.max(time);
-        let changed = time.and(last_seen).map_or(Changed::Unknown, Changed::At);
-        Times { last_seen, changed, ..self }
+        let changed = time.filter(|_| time >= self.last_seen).map_or(Changed::Unknown, Changed::At);
+        Times { changed, ..self.seen(time) }
     }
 
     /// Whether the text is the one that the document had then, for all that is known.

@@ -256,7 +256,7 @@ impl SealedFile {
         let superblock = Superblock::decode(&page)?;
         // A file cut to nothing would look new to redb.
         if logical_len(len) == 0 || !len.is_multiple_of(PAGE as u64) {
-            return Err(Error::corrupt(end(len), "it was cut off"));
+            return Err(Error::corrupt(end(len), "it was cut off, or bytes were added"));
         }
         if !sector_holds(&header, 0) || header[SECTOR..].iter().any(|&byte| byte != 0) {
             return Err(Error::corrupt(STORE_HEADER, "its checksum does not hold"));

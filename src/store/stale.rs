@@ -44,7 +44,8 @@ pub(super) fn sweep(folder: &Path, user: u32) {
 fn remove_unlocked(path: &Path, user: u32) -> io::Result<()> {
     // No link is followed, and no pipe waited for.
     let before = std::fs::symlink_metadata(path)?;
-    if !before.is_file() || before.uid() != user {
+    // One that is not private was never such a file.
+    if !before.is_file() || before.uid() != user || before.mode() & 0o777 != 0o600 {
         return Ok(());
     }
     let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;

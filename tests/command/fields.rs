@@ -16,6 +16,7 @@ const ADD: &[&str] = &[
     "containment_low",
     "containment_high",
     "values",
+    "bounded",
 ];
 const QUERY: &[&str] = &[
     "query",

@@ -356,3 +356,26 @@ fn who_waits_for_a_lock_is_interrupted() {
         ran.exits(143).gives_nothing();
     }
 }
+
+/// Nobody ever opens the other end of the pipe.
+#[test]
+fn who_waits_for_the_other_end_of_a_pipe_is_interrupted() {
+    let shell = Shell::new();
+    shell.write("in.jsonl", lines(10));
+    shell.run(&["add", "db", "in.jsonl"]).exits(0);
+    assert!(Command::new("mkfifo").arg(shell.path("pipe")).status().unwrap().success());
+    for args in [
+        &["dedup", "in.jsonl", "--output", "pipe"][..],
+        &["dedup", "in.jsonl", "--output", "kept.jsonl", "--removed", "pipe"],
+        &["remove", "db", "--keys-from", "pipe"],
+        &["import", "new", "pipe"],
+    ] {
+        let child = shell.command(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        std::thread::sleep(Duration::from_millis(500));
+        signal(&child, "TERM");
+        ended(child).exits(143);
+        no_temporary_file(&shell);
+        assert!(!shell.path("kept.jsonl").exists() && !shell.path("new").exists(), "{args:?}");
+    }
+    assert_eq!(documents(&shell, "db"), 10);
+}

@@ -122,3 +122,13 @@ fn what_is_removed_is_in_no_answer() {
     shell.run(&["get", "db", "a"]).exits(1).gives_nothing();
     assert!(!shell.run(&["export", "db"]).exits(0).out.contains("\"key\":\"a\""));
 }
+
+#[test]
+fn a_key_that_is_not_utf8_removes_no_other() {
+    let shell = Shell::new();
+    shell.database("db", &[("\u{FFFD}", TEXT), ("gone", "words of its own")]);
+    let ran = shell.feed(&["--json", "remove", "db", "--keys-from", "-"], b"\xff\ngone\n").exits(3);
+    let ran = ran.says("-:1: a key that is not UTF-8");
+    assert_eq!(ran.json()[0]["removed"], 1);
+    shell.run(&["get", "db", "\u{FFFD}"]).exits(0);
+}

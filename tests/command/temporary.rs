@@ -3,7 +3,7 @@
 use crate::run::Shell;
 use std::fs::Permissions;
 use std::io::{BufRead, BufReader, Write};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::process::{Child, Stdio};
 
 const SAME: &str = "one two three four five six";
@@ -11,6 +11,12 @@ const LEFT: &str = ".sketchdb-aB3aB3aB3aB3.tmp";
 
 fn temporary(shell: &Shell) -> Vec<String> {
     shell.files().into_iter().filter(|name| name.starts_with(".sketchdb-")).collect()
+}
+
+/// A file that a killed command left.
+fn leave(shell: &Shell) {
+    shell.write(LEFT, SAME);
+    std::fs::set_permissions(shell.path(LEFT), Permissions::from_mode(0o600)).unwrap();
 }
 
 fn mode(shell: &Shell, name: &str) -> u32 {
@@ -74,7 +80,7 @@ fn what_a_killed_command_left_is_no_document_and_goes_with_the_next() {
             let export = shell.run(&["export", "db"]).exits(0).out;
             shell.write("export", export);
         }
-        shell.write(LEFT, SAME);
+        leave(&shell);
         shell.run(verb).exits(0);
         assert_eq!(temporary(&shell), [""; 0], "{verb:?}");
     }
@@ -86,7 +92,7 @@ fn what_a_living_command_writes_stays() {
     shell.write("a.txt", SAME);
     let mut living = waiting(&shell);
     let own = temporary(&shell);
-    shell.write(LEFT, SAME);
+    leave(&shell);
     shell.write(".sketchdb-notes", SAME);
     shell.run(&["dedup", "a.txt", "--output", "kept.jsonl"]).exits(0);
     let mut expected = own.clone();
@@ -97,4 +103,30 @@ fn what_a_living_command_writes_stays() {
     assert_eq!(living.wait().unwrap().code(), Some(0));
     assert_eq!(temporary(&shell), [".sketchdb-notes"]);
     assert_eq!(shell.bytes("removed.jsonl").iter().filter(|byte| **byte == b'\n').count(), 4095);
+}
+
+#[test]
+fn a_list_of_paths_names_none_as_a_document() {
+    let shell = Shell::new();
+    shell.write("a.txt", SAME);
+    leave(&shell);
+    let ran = shell.feed(&["--json", "add", "db", "-", "--format", "paths"], format!("a.txt\n{LEFT}\n"));
+    assert_eq!(ran.exits(0).column("key"), ["a.txt"]);
+}
+
+/// As root the file is another user's; the same user keeps what is its own anyway.
+#[test]
+fn a_file_that_is_replaced_keeps_its_owner() {
+    let shell = Shell::new();
+    shell.database("db", &[("a", SAME)]);
+    let _ = std::os::unix::fs::chown(shell.path("db"), Some(65_534), Some(65_534));
+    let owner = || {
+        let file = std::fs::metadata(shell.path("db")).unwrap();
+        (file.uid(), file.gid(), file.mode())
+    };
+    let before = owner();
+    shell.run(&["compact", "db"]).exits(0);
+    assert_eq!(owner(), before);
+    shell.run(&["rebuild", "db", "--threshold", "0.7"]).exits(0);
+    assert_eq!(owner(), before);
 }

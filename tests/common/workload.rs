@@ -191,8 +191,11 @@ fn additions(
     number: usize,
     documents: usize,
 ) -> Vec<Addition> {
-    let marker =
-        Addition { key: format!("step {number}"), text: in_units(params, &text(rng)), seen_at: 200_000_000_000 };
+    let marker = Addition {
+        key: format!("step {number}"),
+        text: in_units(params, &text(rng)),
+        seen_at: 200_000_000_000,
+    };
     let mut additions = vec![marker];
     while additions.len() < documents {
         let (key, text) = next(rng, earlier, number * documents + additions.len());

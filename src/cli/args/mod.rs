@@ -353,7 +353,7 @@ pub struct Verify {
 pub struct Rebuild {
     /// The database file
     pub db: PathBuf,
-    /// Save every whole record of a damaged file, with its own parameters. What is lost is listed; the exit code is 0
+    /// Save every whole record of a damaged file, with its own parameters. What is lost is listed; then the exit code is 3
     #[arg(long, conflicts_with_all = ["Creation", "containment"])]
     pub salvage: bool,
     #[command(

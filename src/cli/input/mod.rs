@@ -26,8 +26,9 @@ use crate::interrupt::Interrupt;
 use crate::say::visible;
 use sketchdb::web::{self, Extraction, MediaType};
 use sketchdb::{Error, Visit};
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io;
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
@@ -212,9 +213,16 @@ pub fn open_file(path: &str) -> Result<Box<dyn io::Read + Send>, Problem> {
     opened.map_err(|error| Problem::new(path, error))
 }
 
-/// As [`open_file`], for a verb that must hear of a signal while it waits for stdin.
+/// As [`open_file`], for a verb that must hear of a signal while it waits for stdin, or for a pipe.
 pub fn open_awaited(path: &str, interrupt: &Interrupt) -> Result<Box<dyn io::Read + Send>, Problem> {
-    if path == "-" { Ok(Box::new(interrupt.stdin())) } else { open_file(path) }
+    if path == "-" {
+        return Ok(Box::new(interrupt.awaited(io::stdin())));
+    }
+    if !std::fs::metadata(path).is_ok_and(|there| there.file_type().is_fifo()) {
+        return open_file(path);
+    }
+    let opened = interrupt.open(path.as_ref(), OpenOptions::new().read(true));
+    Ok(Box::new(interrupt.awaited(opened.map_err(|error| Problem::new(path, error))?)))
 }
 
 /// The text of one file, decompressed as its name says, handed to `take` in chunks: how many ill-formed sequences were

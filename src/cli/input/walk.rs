@@ -157,6 +157,8 @@ impl<'a> Walk<'a> {
         let refused = std::fs::metadata(path).ok().and_then(|file| self.refused(&file, Path::new(path), "-"));
         match refused {
             Some(error) => self.refuse(error),
+            // As below a directory, what is not complete is no document.
+            None if Path::new(path).file_name().is_some_and(AtomicFile::reserves) => true,
             None => self.input(path),
         }
     }
