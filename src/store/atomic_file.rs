@@ -187,6 +187,7 @@ mod tests {
         let at = |name: &str| folder.path().join(name);
         let living = write(&at("living"), b"1");
         let dead = at(".sketchdb-aB3aB3aB3aB3.tmp");
+        let public = at(".sketchdb-pubLicpubLic.tmp");
         let others = [
             ".sketchdb-notes",
             ".sketchdb-a.tmp",
@@ -194,14 +195,15 @@ mod tests {
             ".sketchdb-aB3aB3aB3aB-.tmp",
         ];
         let others = others.map(at);
-        for path in others.iter().chain([&dead]) {
+        for (path, mode) in others.iter().chain([&dead]).map(|path| (path, 0o600)).chain([(&public, 0o644)]) {
             std::fs::write(path, "left").expect("a file");
+            std::fs::set_permissions(path, Permissions::from_mode(mode)).expect("its permissions");
         }
         let link = at(".sketchdb-linklinklink.tmp");
         std::os::unix::fs::symlink(&others[0], &link).expect("a link");
         std::fs::create_dir(at(".sketchdb-foldfoldfold.tmp")).expect("a folder");
         let next = write(&at("next"), b"2");
-        assert!(!dead.exists(), "what a dead process left stays");
+        assert!(!dead.exists() && public.exists(), "what a dead process left stays, or what none left goes");
         assert!(others.iter().all(|path| path.exists()) && std::fs::symlink_metadata(&link).is_ok());
         living.replace().expect("its place");
         next.replace().expect("its place");
