@@ -2,10 +2,11 @@
 
 use crate::common::skipped::skipped;
 use serde_json::Value;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
+use std::time::Duration;
 
 /// A user that owns nothing.
 const NOBODY: u32 = 65_534;
@@ -65,7 +66,13 @@ impl Shell {
             command = Command::new(copy);
             command.args(args).current_dir(self.folder.path()).stdin(Stdio::null()).uid(NOBODY).gid(NOBODY);
         }
-        match command.output() {
+        let mut output = command.output();
+        // Another thread's child may have the copy open for writing until it runs its own command.
+        while output.as_ref().is_err_and(|error| error.kind() == ErrorKind::ExecutableFileBusy) {
+            std::thread::sleep(Duration::from_millis(5));
+            output = command.output();
+        }
+        match output {
             Ok(output) => Some(Ran::of(output)),
             Err(error) => {
                 skipped(&format!("this user reads everything and may not become another: {error}"));
